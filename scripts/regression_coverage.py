@@ -187,7 +187,7 @@ def peer(problem: Problem) -> tuple[Floats, Floats]:
 
 @dataclass
 class Result:
-    """What a cell's corpora gave.
+    """Intervals in the corpora of a cell.
 
     Attributes
     ----------

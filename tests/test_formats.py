@@ -36,6 +36,7 @@ COMMANDS = {
     "estimate": "{dated.parquet} --labels {labels.parquet}",
     "plan-estimate": "{dated.parquet} --labels {labels.parquet} --width 0.2",
     "sample": "{dated.parquet} --size 50 -o {drawn.csv}",
+    "regress": "{posts.parquet} --formula topic~age+party --family logistic",
     "slices": "{long.parquet} --by part --by part,day",
     "report": "{short.parquet} {short.parquet} --name one --name two -o {a.html}",
     "plot": "{long.parquet} -o {a.pdf}",
@@ -114,6 +115,12 @@ def place_of(tagged: Path, narrated: Path, tmp_path_factory: pytest.TempPathFact
             "item": row[:120] // 4,
             "run": row[:120] // 2 % 2,
             "score": random.integers(0, 2, 120),
+        },
+        "posts": {
+            "topic": [int(value) if each % 4 == 0 else None for each, value in enumerate(label)],
+            "pred_topic": score > 0.5,
+            "age": np.sin(row),
+            "party": part,
         },
         "folds": {"system": ["a_b", "c&%"] * 10, "fold": row[:20] // 2, "score": random.random(20)},
     }

@@ -112,6 +112,17 @@ def write_labels() -> None:
     csv.write_csv(pq.read_table("nb.parquet").take(chosen).select(["item", "label"]), "labels.csv")
 
 
+def write_posts() -> None:
+    rng = np.random.default_rng(8)
+    gpt, labeled = rng.integers(0, 2, ITEMS), rng.random(ITEMS) < 0.3
+    gold = [
+        int(value) if there else None
+        for value, there in zip(gpt ^ (rng.random(ITEMS) < 0.1), labeled, strict=True)
+    ]
+    years, party = rng.integers(2001, 2010, ITEMS), rng.choice(["left", "right"], ITEMS)
+    csv.write_csv(pa.table({"topic": gold, "gpt": gpt, "year": years, "party": party}), "posts.csv")
+
+
 def write_store() -> None:
     """Write a store with the documents of news.jsonl."""
     from calibrant.events.files.store import StoredCount, StoredDocument
@@ -163,6 +174,7 @@ MADE = {
     "agree": write_ratings,
     "estimate": write_labels,
     "plan-estimate": write_labels,
+    "regress": write_posts,
     "data": write_fetched,
     "store": write_store,
     "en_core_web_sm": write_pipeline,

@@ -65,6 +65,9 @@ COMMANDS = {
     "sample-uncertainty": "sample documents.csv --size 20 --design uncertainty -o drawn.csv",
     "estimate-undefined": "estimate documents.csv --labels labels.csv --by quarter --method ppi++ "
     "--method dsl",
+    "regress": "regress documents.csv --labels labels.csv --formula label~1 --predicted label=score",
+    "regress-chances": "regress documents.csv --labels sampled.csv --formula label~1 --predicted label=score "
+    "--family logistic --method dsl",
     "slices": "slices parts.csv --by part --by length:3 --least 20",
     "slices-small": "slices parts.csv --by part,length:2 --rank signed --adjust fcr --most 2",
     "slices-wide": "slices wide.csv --by item:2 --view top --least 5",

@@ -26,6 +26,7 @@ SECTIONS = {
     "Columns": (
         "form", "score", "label", "prediction", "event", "class_column", "weight", "item", "system", "fold",
         "repeat", "annotator", "document", "start", "end", "type_column", "inclusion_probability",
+        "predicted", "fixed",
     ),
     "Logs of evaluations": ("log_format", "normalise", "gold", "scorer", "allow_dropped"),
     "Bins, intervals and draws": (

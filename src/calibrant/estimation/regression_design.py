@@ -1,4 +1,4 @@
-"""What a regression needs to know of its labels: their design, and fixed effects to absorb."""
+"""Designs of the labels of a regression, and fixed effects that it absorbs."""
 
 from __future__ import annotations
 
