@@ -238,7 +238,16 @@ def fit(problem: Problem, method: Method) -> Fit:
        AI".
     .. [4] Chen and Chen (2000), "A unified approach to regression analysis under double-sampling designs".
     """
-    one, every = problem, problem.family
+    try:
+        return _fit(problem, method)
+    except np.linalg.LinAlgError:
+        message = f"the {problem.family} regression is singular: covariates nearly separate the outcomes"
+        hint = "leave out covariates, or label more rows"
+        raise InputError(message, hint, code="parameter") from None
+
+
+def _fit(one: Problem, method: Method) -> Fit:
+    every = one.family
     if method == "naive":
         return _naive(one, *one.naive)
     labels, information = solve(one.gold_design, one.gold_outcome, one.weight, every)
@@ -289,7 +298,7 @@ def _common(problem: Problem, start: Floats, weight: float) -> tuple[Floats, Flo
 
     score, information = equation(beta)
     for _ in range(STEPS):
-        if not np.isfinite(information).all() or np.linalg.eigvalsh(information)[0] <= 0:
+        if not _is_definite(information):
             break
         step = np.linalg.solve(information, score)
         size = 1.0
@@ -300,11 +309,19 @@ def _common(problem: Problem, start: Floats, weight: float) -> tuple[Floats, Flo
             size /= 2
         beta, score, information = beta + size * step, after, changed
         if np.abs(step).max() <= TOLERANCE * max(1.0, float(np.abs(beta).max())):
-            if np.linalg.eigvalsh(information)[0] <= DEPENDENT * np.abs(information).max():
+            if not _is_definite(information):
                 break
             return beta, information
     message = "the corrected equation has no solution near that of the labels"
     raise InputError(message, "use the method recalibrated, or label more rows", code="parameter")
+
+
+def _is_definite(information: Floats) -> bool:
+    """Return True if a matrix is positive definite by far more than rounding errors."""
+    if not np.isfinite(information).all():
+        return False
+    values = np.linalg.eigvalsh(information)
+    return bool(values[0] > DEPENDENT * values[-1])
 
 
 def _moment_sums(problem: Problem, gamma: Floats) -> tuple[Floats, Floats]:
