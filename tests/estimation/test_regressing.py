@@ -292,7 +292,8 @@ BAD_INPUTS: list[Case] = [
     ("y ~ nix", {}, {}, "there is no column 'nix'"),
     ("x ~ n", {}, {}, "no variable of the formula is predicted"),
     ("y ~ x", {}, {"predicted": "z=pred_y"}, "'z' is not in the formula"),
-    ("y ~ x", {}, {"fixed": "n", "family": "poisson"}, "fixed effects of a poisson regression"),
+    ("y ~ x", {}, {"fixed": "n", "family": "poisson"}, "fixed effects cannot be absorbed with a poisson"),
+    ("y ~ x", {}, {"fixed": "n", "method": "dsl"}, "fixed effects cannot be absorbed with the method dsl"),
     ("y ~ z", {"z": lambda table: table["n"] // 5}, {"fixed": "n"}, "the term z is 0 in all of the rows"),
     (
         "y ~ x",

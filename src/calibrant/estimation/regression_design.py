@@ -80,11 +80,11 @@ def absorb(
     varied = [j for j in range(len(made.names)) if np.ptp(made.design[:, j])]
     design, weight = made.design[:, varied], None if chance is None else 1 / chance
     code = effects[rows]
-    gold = _within(np.column_stack([design[rows], made.gold_outcome, made.outcome[rows]]), code, weight)
+    gold = _within(np.column_stack([made.gold_design[:, varied], made.gold_outcome]), code, weight)
+    own = _within(np.column_stack([design[rows], made.outcome[rows]]), code, weight)
     whole = _within(np.column_stack([design, made.outcome]), effects, None)
     names = [made.names[j] for j in varied]
-    without = Matrices(names, whole[:, :-1], whole[:, -1], gold[:, :-2], gold[:, -2])
-    return without, (gold[:, :-2], gold[:, -1])
+    return Matrices(names, whole[:, :-1], whole[:, -1], gold[:, :-1], gold[:, -1]), (own[:, :-1], own[:, -1])
 
 
 def _within(values: Floats, code: Integers, weight: Floats | None) -> Floats:

@@ -63,8 +63,8 @@ def regress(
     family
         ``linear``, ``logistic`` for outcomes 0 and 1, or ``poisson`` for counts.
     fixed
-        Column whose fixed effects are absorbed, in linear regressions without predicted covariates. For other
-        regressions, write ``C(NAME)`` in the formula.
+        Column whose fixed effects are absorbed, in linear regressions with the method ``recalibrated``. In
+        other regressions, write ``C(NAME)`` in the formula.
     method
         ``recalibrated``: predictions enter by their residuals from the naive regression, with a tuned weight.
         ``ppi++``: prediction-powered inference with a tuned weight. ``dsl``: design-based supervised
@@ -124,10 +124,10 @@ def regress(
         raise InputError(message, "leave out `output`", code="parameter")
     clusters, effects, absorbed, means = data.clusters, data.effects, None, None
     if effects is not None:
-        if family != "linear" or in_covariates:
-            what = f"a {family} regression" if family != "linear" else "predicted covariates"
+        if family != "linear" or method != "recalibrated":
+            what = f"a {family} regression" if family != "linear" else f"the method {method}"
             hint = f"leave out `fixed`, and write C({fixed}) in the formula"
-            raise InputError(f"fixed effects of {what} cannot be absorbed", hint, code="parameter")
+            raise InputError(f"fixed effects cannot be absorbed with {what}", hint, code="parameter")
         clusters, outcome = effects if clusters is None else clusters, made.outcome
         made, absorbed = absorb(made, rows, effects, data.chance)
         means = outcome - made.outcome
