@@ -250,7 +250,7 @@ def table(cells: list[Cell], corpora: int, methods: tuple[str, ...], first: list
     yield "|" + "---|" * len(first) + "---:|" * (len(methods) + 2)
     for cell in cells:
         result = simulate(cell, corpora, methods)
-        known = {"positive, %": f"{100 * cell.positive:g}"}
+        known = {"positive, %": f"{100 * cell.positive:g}" if cell.outcome.startswith("class") else "-"}
         texts = [known.get(name, str(getattr(cell, name, ""))) for name in first]
         defined = corpora - result.undefined
         for method in methods:
