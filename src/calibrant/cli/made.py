@@ -42,7 +42,7 @@ SECTIONS = {
     "More": (
         "against", "reference", "alpha", "epsilon", "restart", "cluster_size", "label_correlation", "beta",
         "with_text", "verbs", "columns", "rates", "ontonotes", "ptb", "nyt", "train",
-        "threads", "workers", "executor", "engine",
+        "floor", "previous", "round", "threads", "workers", "executor", "engine",
     ),
 }  # fmt: skip
 # Parameters of verbs that the command line sets itself, or from several options.
