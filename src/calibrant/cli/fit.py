@@ -57,7 +57,7 @@ def _fits_again(source: str, columns: Columns) -> bool:
     if reads_once(source):
         return False
     try:
-        table = open_predictions(source, columns)
+        table = open_predictions(source, columns, rankings=True)
     except InputError:  # a tally
         return False
     return not table.weighted
@@ -148,4 +148,6 @@ def command(predictions: str, output: str, printing: Printing, **options: Any) -
         f"calibrant report TEST{named} --model {saved}{dev}    before and after, on new data",
         f"calibrant apply {saved} TEST{scores} -o OUT    write recalibrated scores",
     ]
+    if model.score_kind in ("ranking", "uncertainty"):  # without a calibration before
+        steps = [f"calibrant apply {saved} TEST{scores} -o OUT    write probabilities, to be measured"]
     printing.show(record, lambda lines: [*lines, "", f"Wrote {output}"], steps=steps)

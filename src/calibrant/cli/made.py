@@ -24,9 +24,9 @@ TYPES = {"str": str, "int": int, "float": float, "bool": bool}
 # Sections of a help after the first, which has all other options: `tests/test_options.py` counts them.
 SECTIONS = {
     "Columns": (
-        "form", "score", "label", "prediction", "event", "class_column", "weight", "item", "system", "fold",
-        "repeat", "annotator", "document", "start", "end", "type_column", "inclusion_probability",
-        "predicted", "fixed",
+        "form", "score", "label", "prediction", "event", "score_kind", "class_column", "weight", "item",
+        "system", "fold", "repeat", "annotator", "document", "start", "end", "type_column",
+        "inclusion_probability", "predicted", "fixed",
     ),
     "Logs of evaluations": ("log_format", "normalise", "gold", "scorer", "allow_dropped"),
     "Bins, intervals and draws": (

@@ -272,7 +272,17 @@ def columns(function: Function) -> Function:
         metavar="LABEL",
         help="Label that counts as 1 in a long table.  [default: 1, true, yes or pos]",
     )
-    return added(function, (form, *LOGS, *named, event))
+    return added(function, (form, *LOGS, *named, event, SCORE_KIND))
+
+
+SCORE_KIND = click.option(
+    "--score-kind",
+    type=click.Choice(["probability", "percent", "logit", "logprob", "ranking", "uncertainty"]),
+    default="probability",
+    help="Meaning of the scores. percent: 0 to 100, also as text such as 90%. logprob: logarithms of "
+    "probabilities. ranking: only the order counts, for calibrant fit and threshold; uncertainty: a ranking "
+    "whose lowest score is the surest.",
+)
 
 
 # Formats that `calibrant.io` writes, for the help of outputs; a test compares them with its list of formats.
@@ -361,7 +371,7 @@ def columns_of(options: dict[str, Any]) -> Columns:
     from calibrant.io import Columns
 
     names = ["form", "score", "label", "prediction", "class_column", "cluster", "item", "weight"]
-    names += ["event", "log_format", "normalise", "gold", "scorer", "allow_dropped"]
+    names += ["event", "score_kind", "log_format", "normalise", "gold", "scorer", "allow_dropped"]
     engine = options.pop("engine", "kernel")
     clusters = options["cluster"]
     options["cluster"] = clusters[0] if len(clusters) == 1 else clusters or None
@@ -374,6 +384,7 @@ def spelled(columns: Columns, parts: Collection[str] | None = None) -> str:
 
     names = {"form": columns.form, **columns.named, "normalise": columns.normalise, "gold": columns.gold}
     names |= {"scorer": columns.scorer, "log-format": columns.log_format, "event": columns.event}
+    names["score-kind"] = None if columns.score_kind == "probability" else columns.score_kind
     known = {part: value for part, value in names.items() if value not in (None, "none")}
     chosen = (part for part in known if parts is None or part in parts)
     flag = " --allow-dropped" if columns.allow_dropped and parts is None else ""

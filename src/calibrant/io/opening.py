@@ -8,12 +8,13 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from calibrant._checks import shown
+from calibrant._checks import one_of, shown
 from calibrant.exceptions import InputError
 from calibrant.io.batches import SECOND
 from calibrant.io.origin import reads_once
 from calibrant.io.predictions import LISTS, PARTS, Form, Predictions, class_names, class_scores_of
 from calibrant.io.roles import Role, What, find, open_table
+from calibrant.io.score_kinds import RANKINGS, SCORE_KINDS, ScoreKind
 from calibrant.io.table_formats import format_of, locate, parquet_parts
 from calibrant.io.tables import TALLY_KEY, Table, listed, threshold_of
 
@@ -25,7 +26,7 @@ Engine = Literal["kernel", "duckdb"]
 NO_LOGS = (".csv", ".tsv", ".parquet", ".arrow", ".npz")  # endings of tables that no log has
 Gold = Mapping[str, str] | str | os.PathLike[str] | None
 PREFIXES = ("p_", "logit_")
-HOLD: dict[str, What] = {"score": "score", "label": "label", "weight": "finite"}  # others hold names
+HOLD: dict[str, What] = {"label": "label", "weight": "finite"}  # others hold names
 SPANS = ("document", "start", "end")  # a table of spans, which have no labels before they are matched
 INCLUSION = "inclusion_probability"
 INCLUSION_NOTE = (
@@ -49,6 +50,11 @@ class Columns:
     event
         Label that counts as 1, if the labels of a long table are neither 0 and 1 nor words such as yes and
         no.
+    score_kind
+        Meaning of the scores: ``probability``; ``percent``, from 0 to 100, also as text such as ``90%``;
+        ``logit``, log-odds of the event, or of the classes of a wide table; ``logprob``, logarithms of
+        probabilities; ``ranking``, numbers that order the answers of a long table, the surest highest; or
+        ``uncertainty``, a ranking with the surest lowest.
     log_format, normalise, gold, scorer, allow_dropped
         For logs, as `calibrant.io.logs.open_log` has them; ``gold`` may be a file of lines with a name, a
         tab and the answer.
@@ -71,6 +77,7 @@ class Columns:
     item: str | None = None
     weight: str | None = None
     event: str | None = None
+    score_kind: ScoreKind = "probability"
     log_format: str | None = None
     normalise: Normalise = "none"
     gold: Gold = None
@@ -127,7 +134,9 @@ class Columns:
         }
 
 
-def open_predictions(source: Any, columns: Columns | Mapping[str, Any] | None = None) -> Predictions:
+def open_predictions(
+    source: Any, columns: Columns | Mapping[str, Any] | None = None, *, rankings: bool = False
+) -> Predictions:
     """Open a prediction table: a file, or a dataframe of any library that Narwhals reads.
 
     A *long* table has ``score`` in [0, 1] and ``label`` in {0, 1}, and may have ``class``,
@@ -146,6 +155,9 @@ def open_predictions(source: Any, columns: Columns | Mapping[str, Any] | None = 
     columns
         Names of columns and form, if they differ from the defaults: `Columns`, or a mapping such as
         ``{'score': 'p'}``.
+    rankings
+        True if scores may be rankings, which are read as numbers in [0, 1] of the same order
+        (`calibrant.io.score_kinds`); otherwise they are refused.
 
     Returns
     -------
@@ -169,6 +181,15 @@ def open_predictions(source: Any, columns: Columns | Mapping[str, Any] | None = 
     if isinstance(source, Predictions):
         return source
     columns = Columns.of(columns)
+    one_of(columns.score_kind, SCORE_KINDS, "score_kind")
+    if columns.score_kind in RANKINGS and not rankings:
+        name = os.fspath(source) if isinstance(source, (str, os.PathLike)) else None
+        message = "a ranking has no calibration, since its scores are not probabilities"
+        hint = (
+            "measure its order by `calibrant threshold`, or turn it into probabilities by `calibrant fit` "
+            "and `calibrant apply`"
+        )
+        raise InputError(message, hint, code="parameter", file=name)
     table: Table
     if isinstance(source, (str, os.PathLike)):
         parts = table_parts(source)
@@ -181,15 +202,18 @@ def open_predictions(source: Any, columns: Columns | Mapping[str, Any] | None = 
             return predictions
         log = _log(source, columns)
         if log is not None:
+            _check_probabilities(columns, log.name, "the scores of a log are probabilities")
             return predictions_of(log, columns, log=log)
         if Path(source, "state.json").is_file():
             from calibrant.io._list_tables import open_dataset
 
+            _check_probabilities(columns, os.fspath(source), LISTED)
             return open_dataset(Path(source))
         origin = locate(source)
         if format_of(origin.format).reader is None:
             from calibrant.io._archive import open_archive
 
+            _check_probabilities(columns, origin.name, LISTED)
             for part, name in columns.named.items():
                 if name is not None:
                     hint = "the arrays of an .npz archive have fixed names"
@@ -202,11 +226,15 @@ def open_predictions(source: Any, columns: Columns | Mapping[str, Any] | None = 
 
             lists = open_lists([table], table.name)
             if lists is not None:
+                _check_probabilities(columns, table.name, LISTED)
                 return lists
         if "label" not in table.columns:
             from calibrant.io._token_tables import token_table
 
-            table = token_table(table)
+            of_tokens = token_table(table)
+            if of_tokens is not table:
+                _check_probabilities(columns, table.name, "the scores of tokens are named score or logprob")
+                table = of_tokens
     else:
         table = open_table(source)
     of_logs = {
@@ -217,6 +245,16 @@ def open_predictions(source: Any, columns: Columns | Mapping[str, Any] | None = 
         message = f"{', '.join(f'`{name}`' for name in of_logs)} apply to logs, and this is a table"
         raise InputError(message, "leave them out", code="parameter", file=table.name)
     return predictions_of(table, columns)
+
+
+LISTED = "arrays and lists of scores are named probs or logits"
+
+
+def _check_probabilities(columns: Columns, name: str, why: str) -> None:
+    """Raise if a kind of scores is named for a source that tells its kind itself."""
+    if columns.score_kind != "probability":
+        message = f"the scores are read as {columns.score_kind}, but {why}"
+        raise InputError(message, "leave `score_kind` out", code="parameter", file=name)
 
 
 def _files(source: str | os.PathLike[str], parts: tuple[Path, ...] | None, engine: Engine) -> Table:
@@ -253,14 +291,19 @@ def predictions_of(table: Table, asked: Columns, *, log: LogTable | None = None)
     if TALLY_KEY in table.metadata:
         message, hint = "this is a tally, which contains sums and no single scores", "give the table itself"
         raise InputError(message, hint, code="file-kind", file=table.name)
-    roles = prediction_roles(table, None if log is not None else asked.form, asked.named)
+    form = None if log is not None else asked.form
+    roles = prediction_roles(table, form, asked.named, asked.score_kind)
     threshold, classes = threshold_of(table), class_names(roles)
     if asked.event is not None and (not {"score", "label"} <= roles.keys() or "prediction" in roles):
         message = "the labels of this table are classes, so that no label is an event"
         hint = "leave the event out; to measure one class, name the view class:NAME"
         raise InputError(message, hint, code="parameter", file=table.name)
     predictions = Predictions(table, roles, classes=classes, threshold=threshold, event=asked.event)
+    predictions.score_kind = asked.score_kind
     predictions.notes = predictions.source_notes = tuple(_usual_names(roles, asked.named))
+    if asked.score_kind != "probability":
+        told = f"The scores were read as {asked.score_kind}."
+        predictions.notes = predictions.source_notes = (*predictions.notes, told)
     if INCLUSION in table.columns and "weight" not in roles and INCLUSION not in asked.named.values():
         predictions.notes = predictions.source_notes = (*predictions.notes, INCLUSION_NOTE)
     if log is not None and asked.form == "wide":
@@ -292,7 +335,9 @@ def _usual_names(roles: Mapping[str, Role], named: Mapping[str, str | None]) -> 
         )
 
 
-def prediction_roles(table: Table, form: Form | None, named: Mapping[str, str | None]) -> dict[str, Role]:
+def prediction_roles(
+    table: Table, form: Form | None, named: Mapping[str, str | None], kind: ScoreKind = "probability"
+) -> dict[str, Role]:
     """Return the roles of the columns of a prediction table.
 
     Parameters
@@ -303,6 +348,8 @@ def prediction_roles(table: Table, form: Form | None, named: Mapping[str, str | 
         As in `calibrant.io.open_predictions`.
     named
         Columns by `PARTS`, None for the usual one; a part that is left out is not looked for.
+    kind
+        Meaning of the scores.
 
     Returns
     -------
@@ -335,7 +382,7 @@ def prediction_roles(table: Table, form: Form | None, named: Mapping[str, str | 
             label = usual_name("label", there, table.name) or label
         others = {*PARTS, *filter(None, named.values()), *SPANS}
         classes = named_like_labels(table, label, others) if label in there else ()
-        roles = [Role(f"p_{name}", "score", name) for name in classes]
+        roles = [Role(f"p_{name}", _what(kind), name) for name in classes]
         wide = wide or bool(classes)
     log = ""
     if table.name.lower().endswith((".jsonl", ".jsonl.gz")):
@@ -347,15 +394,24 @@ def prediction_roles(table: Table, form: Form | None, named: Mapping[str, str | 
         message = "this is a table of spans (document, start, end) without labels"
         hint = "match them with gold spans first: `calibrant spans`, or calibrant.structures.match_spans"
         raise InputError(message, hint, code="column-missing", file=table.name)
-    roles = roles or (_class_scores(table, scores) if wide else [])
+    roles = roles or (_class_scores(table, scores, kind) if wide else [])
+    if roles and kind in RANKINGS:
+        message = f"a {kind} orders answers, and this table has a score of each class"
+        hint = "write one row per answer: its score, and whether it is right as the label"
+        raise InputError(message, hint, code="parameter", file=table.name)
     for part in PARTS:
         if part == "prediction" and named.get(part) is None:
             continue
         if part in named and not (wide and part in ("score", "class", "prediction")):
-            what = HOLD.get(part, "name")
+            what = _what(kind) if part == "score" else HOLD.get(part, "name")
             how = f"{log}name it with `columns={{'{part.removeprefix('second ')}': ...}}`"
             roles.append(Role(part, what, named[part], part in ("score", "label"), how=how))
     return find(table, roles)
+
+
+def _what(kind: ScoreKind) -> What:
+    """Return what a column of scores contains: percentages may be texts."""
+    return "percent" if kind == "percent" else "score"
 
 
 def _with_usual_names(
@@ -381,7 +437,7 @@ def _with_usual_names(
     return names
 
 
-def _class_scores(table: Table, names: Sequence[str]) -> list[Role]:
+def _class_scores(table: Table, names: Sequence[str], kind: ScoreKind) -> list[Role]:
     """The columns of scores of a wide table."""
     kinds = {name.split("_", 1)[0] for name in names}
     if len(kinds) > 1:
@@ -396,7 +452,10 @@ def _class_scores(table: Table, names: Sequence[str]) -> list[Role]:
     if (unnamed := next((name for name in names if name in PREFIXES), None)) is not None:
         hint = "name the class after the underscore"
         raise InputError("the class has no name", hint, code="column", file=table.name, column=unnamed)
-    return [Role(name, "score" if kinds == {"p"} else "finite") for name in names]
+    if kinds == {"logit"} and kind not in ("probability", "logit"):
+        message, hint = f"columns logit_<class> are read as {kind}", "leave `score_kind` out"
+        raise InputError(message, hint, code="parameter", file=table.name)
+    return [Role(name, _what(kind) if kinds == {"p"} else "finite") for name in names]
 
 
 def table_parts(path: str | os.PathLike[str]) -> tuple[Path, ...] | None:

@@ -15,6 +15,7 @@ from calibrant.exceptions import InputError
 from calibrant.io.batches import SECOND, Batch, Batches, joined, note_on_ignored, side_by_side
 from calibrant.io.columns import IGNORED, Codes, Column, Event, class_name
 from calibrant.io.roles import ROWS, Block, Role, blocks, kinds_of
+from calibrant.io.score_kinds import ScoreKind, column_scores, with_kind
 from calibrant.io.tables import RECALIBRATED_KEY, Table
 from calibrant.io.tables import listed as listed
 
@@ -78,6 +79,8 @@ class Predictions:
         Slices of the rows; None if not requested.
     change
         Function that changes each block of rows before it is checked; None: blocks stay as they are.
+    score_kind
+        Meaning of the scores of the table, which are read as numbers in [0, 1].
     whole_items
         True if an item has a class at most once; a day, which is the item in a log, has it often.
     ignored
@@ -99,6 +102,7 @@ class Predictions:
     slices: Slices | None = None
     change: Callable[[Block], Block] | None = None
     whole_items: bool = True
+    score_kind: ScoreKind = "probability"
     ignored: int = 0
     padded: bool = False
 
@@ -176,6 +180,8 @@ class Predictions:
     def frame_on_workers(self) -> Any | None:
         """The long frame of Dask or PySpark, whose workers can sum it; None for other sources."""
         if self.lazy is None or self.form == "wide" or self.answers or self.event.chosen is not None:
+            return None
+        if self.score_kind != "probability":
             return None
         from calibrant.io.engines import has_workers  # of all engines, which files do not need
 
@@ -316,15 +322,24 @@ class Predictions:
             raise
 
     def scores(self, block: Block) -> NDArray[np.floating[Any]]:
-        """Return the checked probabilities of some rows: (n,) of a long table, (n, K) of a wide one."""
+        """Return the checked scores of some rows: (n,) of a long table, (n, K) of a wide one."""
+        try:
+            return self._scores(block)
+        except InputError as error:
+            if error.code == "score-range" and self.score_kind == "probability":
+                error.hint = with_kind(error.hint)
+            raise
+
+    def _scores(self, block: Block) -> NDArray[np.floating[Any]]:
         if "score" in self.roles:
-            return block.column(self.roles["score"].name).scores()
+            column, kind = block.column(self.roles["score"].name), self.score_kind
+            return column.scores() if kind == "probability" else column_scores(column, kind)
         from calibrant.io.score_columns import class_scores  # which long tables do not need
 
         roles = class_scores_of(self.roles)
-        columns, logits = [block.column(role.name) for role in roles], roles[0].what == "finite"
-        partial = self.threshold is not None
-        return class_scores(columns, width=len(self._classes), logits=logits, partial=partial)
+        columns, partial = [block.column(role.name) for role in roles], self.threshold is not None
+        kind = "logit" if roles[0].what == "finite" else self.score_kind
+        return class_scores(columns, width=len(self._classes), kind=kind, partial=partial)
 
     def _check_threshold(self, score: NDArray[Any], block: Block) -> None:
         """Raise if a long table has a score that its own note says was dropped."""

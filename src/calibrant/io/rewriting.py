@@ -19,6 +19,7 @@ from calibrant.io.opening import prediction_roles
 from calibrant.io.origin import reads_once
 from calibrant.io.predictions import Form, Predictions, class_names
 from calibrant.io.roles import KINDS, Block, blocks, kinds_of, open_table
+from calibrant.io.score_kinds import ScoreKind
 from calibrant.io.table_formats import TableFormat, format_of, locate, written_format
 from calibrant.io.tables import RECALIBRATED_KEY, CsvTable, Table, one_column, threshold_of
 
@@ -52,12 +53,20 @@ class ScoreTable:
         Number of rows, or None where only reading tells.
     """
 
-    def __init__(self, table: Table, form: Form | None, score: str | None, class_column: str | None) -> None:
+    def __init__(
+        self,
+        table: Table,
+        form: Form | None,
+        score: str | None,
+        class_column: str | None,
+        kind: ScoreKind = "probability",
+    ) -> None:
         for name in table.columns:
             one_column(table.name, table.columns, name)
-        roles = prediction_roles(table, form, {"score": score, "class": class_column})
+        roles = prediction_roles(table, form, {"score": score, "class": class_column}, kind)
         names, threshold = class_names(roles), threshold_of(table)
         self._predictions = predictions = Predictions(table, roles, classes=names, threshold=threshold)
+        predictions.score_kind = kind
         self._roles, self._table = roles, table
         self.name, self.form, self.rows = table.name, predictions.form, table.rows
         self.has_classes, self.threshold = predictions.has_classes, threshold
@@ -187,7 +196,7 @@ class ScoreTable:
 
     def _changed(self, change: Change, note: str) -> Iterator[pa.RecordBatch]:
         kinds = dict.fromkeys(self._table.columns, KINDS["name"])
-        kinds |= dict.fromkeys(self._score_columns, KINDS["score"])
+        kinds |= kinds_of(role for part, role in self._roles.items() if part != "class")
         for block in blocks(self._table, kinds, ROWS):
             if block.rows.num_rows:
                 yield self._with(block.rows, change(*self._read(block)), note)
@@ -223,7 +232,12 @@ class ScoreTable:
 
 
 def open_scores(
-    source: Any, *, form: Form | None = None, score: str | None = None, class_column: str | None = None
+    source: Any,
+    *,
+    form: Form | None = None,
+    score: str | None = None,
+    class_column: str | None = None,
+    score_kind: ScoreKind = "probability",
 ) -> ScoreTable:
     """Open a prediction table to replace its scores; it needs no labels.
 
@@ -231,7 +245,7 @@ def open_scores(
     ----------
     source
         As in `calibrant.io.open_predictions`; an ``.npz`` archive needs no labels.
-    form, score, class_column
+    form, score, class_column, score_kind
         As there.
 
     Returns
@@ -259,7 +273,7 @@ def open_scores(
         from calibrant.io._archive import archive_table
 
         return ScoreTable(archive_table(locate(source)), form, score, class_column)
-    return ScoreTable(open_table(source), form, score, class_column)
+    return ScoreTable(open_table(source), form, score, class_column, score_kind)
 
 
 def output_format(name: str, source: str, parts: Sequence[Path] = ()) -> TableFormat:

@@ -25,9 +25,10 @@ from calibrant.io.tables import Kind, Table, one_column
 if TYPE_CHECKING:
     import pyarrow as pa
 
-What = Literal["score", "finite", "label", "position", "name"]
+What = Literal["score", "percent", "finite", "label", "position", "name"]
 KINDS: dict[What, Kind] = {
     "score": "number",
+    "percent": "label",
     "finite": "number",
     "label": "label",
     "position": "number",
@@ -50,8 +51,8 @@ class Role:
     part
         Name of the role, which is also the parameter that names the column.
     what
-        Kind of values: a ``score`` in [0, 1], a ``finite`` number, a ``label`` 0 or 1, the ``position`` of a
-        class, or a ``name``.
+        Kind of values: a ``score``, a ``percent`` (also as text), a ``finite`` number, a ``label`` 0 or 1,
+        the ``position`` of a class, or a ``name``.
     column
         Requested name of the column; None for the name of the part.
     needed

@@ -13,6 +13,7 @@ from msgspec import Meta, Struct
 from calibrant.exceptions import InputError
 from calibrant.io.envelope import Envelope, Version
 from calibrant.io.origin import reads_once
+from calibrant.io.score_kinds import ScoreKind
 from calibrant.records import plain
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ class _File(
     notes: tuple[str, ...]
     state: dict[str, Any]
     warning: str | None = None
+    score_kind: ScoreKind = "probability"
     checksum: str = ""
 
 
@@ -95,6 +97,8 @@ class SavedRecalibrator:
         Warning that the map is worse than no map in cross-fitting; None if it is not.
     tried
         Results of maps in cross-fitting, which files do not contain.
+    score_kind
+        Meaning of the scores that it maps (`calibrant.io.Columns`).
     """
 
     recalibrator: Recalibrator
@@ -111,6 +115,7 @@ class SavedRecalibrator:
     notes: tuple[str, ...] = ()
     warning: str | None = None
     tried: tuple[TriedMap, ...] = ()
+    score_kind: ScoreKind = "probability"
 
 
 def save_recalibrator(model: SavedRecalibrator | Recalibrator, path: str | os.PathLike[str]) -> None:
@@ -155,6 +160,7 @@ def save_recalibrator(model: SavedRecalibrator | Recalibrator, path: str | os.Pa
         notes=model.notes,
         state=model.recalibrator.to_state(),
         warning=model.warning,
+        score_kind=model.score_kind,
     )
     ENVELOPE.write(path, content)
 
@@ -205,6 +211,7 @@ def load_recalibrator(path: str | os.PathLike[str] | SavedRecalibrator) -> Saved
             saved.command,
             saved.notes,
             saved.warning,
+            score_kind=saved.score_kind,
         )
         contradicted = _contradicted(model, saved.fitted_on.score_range)
     if contradicted is not None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from calibrant._checks import SUM_TOLERANCE, Floats, range_hint, unit_interval
 from calibrant.exceptions import InputError
 from calibrant.io.columns import Column
+from calibrant.io.score_kinds import ScoreKind, column_scores
 from calibrant.metrics.views import first_wrong_sum
 
 FEWEST = 20  # rows that show if logits are probabilities
@@ -18,7 +19,7 @@ TO_LOGITS = "these look like logits; name the array or list logits, or the colum
 
 
 def class_scores(
-    columns: Sequence[Column], *, width: int, logits: bool, partial: bool = False
+    columns: Sequence[Column], *, width: int, kind: ScoreKind = "probability", partial: bool = False
 ) -> NDArray[np.floating[Any]]:
     """Return the probabilities (n, K) of some rows.
 
@@ -28,8 +29,8 @@ def class_scores(
         A column for each of the ``width`` classes, or one column of lists with a number for each class.
     width
         K, the number of classes.
-    logits
-        True if the numbers are logits.
+    kind
+        Meaning of the numbers, of which ``logit`` are those of the classes of a row.
     partial
         True if scores below a threshold were left out, so that a row may add up to less than 1.
 
@@ -37,11 +38,17 @@ def class_scores(
     --------
     >>> import pyarrow as pa
     >>> lists = Column(pa.array([[0.25, 0.75], [0.5, 0.5]]), "dev.parquet", "probs", 1)
-    >>> class_scores([lists], width=2, logits=False).tolist()
+    >>> class_scores([lists], width=2).tolist()
     [[0.25, 0.75], [0.5, 0.5]]
     """
-    first, is_list = columns[0], len(columns) == 1
-    matrix: Any = first.lists(width) if is_list else np.column_stack([column.numbers() for column in columns])
+    first, is_list, logits = columns[0], len(columns) == 1, kind == "logit"
+    matrix: Any
+    if is_list:
+        matrix = first.lists(width)
+    elif kind in ("probability", "logit"):
+        matrix = np.column_stack([column.numbers() for column in columns])
+    else:
+        matrix = np.column_stack([column_scores(column, kind) for column in columns])
     if logits:
         matrix = matrix.astype(np.float64, copy=False)
         check_logits(matrix, first.file, first.column if is_list else "logits")

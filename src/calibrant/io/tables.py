@@ -529,7 +529,10 @@ def _raise_first_non_number(
             hint = "write a number in digits 0 to 9, such as 0.25"
             hint += ", with a decimal point" if COMMA.fullmatch(str(value)) else ""
             if str(value).rstrip().endswith("%"):
-                hint = "write proportions without a sign, such as 0.25 for 25 %"
+                hint = (
+                    "write proportions without a sign, such as 0.25 for 25 %, or, if these are scores, give "
+                    "`columns={'score_kind': 'percent'}`"
+                )
             if decimal == ",":
                 hint = "other rows have decimal commas: write all numbers as 0,25 or all as 0.25"
             raise InputError(message, hint, code="column-type", file=name, row=row, column=column)

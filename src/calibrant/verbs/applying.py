@@ -25,6 +25,7 @@ from calibrant.io.saved_recalibrators import (
     file_digest,
     load_recalibrator,
 )
+from calibrant.io.score_kinds import from_numbers
 from calibrant.metrics.views import class_probabilities, reaching
 from calibrant.verbs.sources import Rows, ViewSource
 
@@ -171,6 +172,8 @@ def array_scores(model: SavedRecalibrator, source: Any) -> Any:
         raise InputError(message, hint, code="source")
     matrix = scores.astype(np.float64)
     if scores.ndim == 1:
+        if model.score_kind != "probability":
+            matrix = from_numbers(matrix, model.score_kind)
         matrix = unit_scores(matrix, "p").astype(np.float64, copy=False)
     else:
         matrix = class_probabilities(matrix, "p").astype(np.float64, copy=False)
@@ -224,7 +227,10 @@ def before_and_after(
         raise InputError(message, "give one table with the recalibrator (`model`)", code="parameter")
     saved = load_recalibrator(model)
     called = "a recalibrator" if isinstance(model, SavedRecalibrator) else os.fspath(model)
-    before = open_predictions(sources[0], columns)
+    named = Columns.of(columns)
+    if named.score_kind == "probability":
+        named = replace(named, score_kind=saved.score_kind)
+    before = open_predictions(sources[0], named)
     how = saved.method if saved.group is None else f"{saved.method}, {saved.group}"
     fitted = "" if saved.source is None else f" on {saved.source}"
     notes = [f"After: the scores as {called} maps them ({how}; fitted{fitted})."]

@@ -19,6 +19,7 @@ from calibrant.io.predictions import listed
 from calibrant.io.rewriting import open_scores
 from calibrant.io.saved import tally_view
 from calibrant.io.saved_recalibrators import SavedRecalibrator, file_digest, load_recalibrator
+from calibrant.io.score_kinds import RANKINGS, to_number
 from calibrant.metrics.tally import Tally
 from calibrant.progress import Progress, tell
 from calibrant.recalibrate import (
@@ -168,6 +169,7 @@ def _rounding(parts: Any) -> tuple[str, ...]:
 
 
 AUTO = "auto"
+OF_RANKINGS = "isotonic-smoothed"  # the map of rankings, unless one is chosen
 
 
 @dataclass(frozen=True)
@@ -249,6 +251,9 @@ def fit(
     no item): ``tried`` has the log losses and Brier scores, and ``warning`` is set if the map is worse than
     no map.
 
+    A ranking (`calibrant.io.Columns.score_kind`) becomes a probability by a map that uses its order:
+    ``auto`` is then ``isotonic-smoothed``, and there is no map to compare it with.
+
     Tables of more than 10^7 scores are tallied on a fixed grid as they are read.
 
     Parameters
@@ -314,8 +319,16 @@ def fit(
         return _of_tally(
             alone, (view, load_tally(source)), method, n_bins, called, os.fspath(source), command
         )
-    predictions = open_predictions(source, columns)
+    predictions = open_predictions(source, columns, rankings=True)
     predictions.check_one_model()
+    is_ranking = predictions.score_kind in RANKINGS
+    if is_ranking:
+        method = OF_RANKINGS if method == AUTO else method
+        if method == "temperature":
+            message = "a temperature divides log-odds, and a ranking has none"
+            hint = "choose another method, such as isotonic or platt"
+            raise InputError(message, hint, code="parameter", file=predictions.name)
+        alone = estimator_of(method, n_bins, **settings)
     kind = kind_of(predictions)
     alone_in_groups = method == AUTO and homes != SHARED
     joint = kind == "wide" and method_named(method).maps != "scores" and not alone_in_groups
@@ -336,7 +349,7 @@ def fit(
         else:
             recalibrator = request.made(number, n_bins)
         fit_to(recalibrator, data, classes)
-        tried = tried_maps(recalibrator, method, data, classes)
+        tried = () if is_ranking else tried_maps(recalibrator, method, data, classes)
     path = isinstance(source, (str, os.PathLike)) and not reads_once(source)
     return SavedRecalibrator(
         recalibrator,
@@ -353,12 +366,16 @@ def fit(
         (*choice, *predictions.told, *map_notes(recalibrator)),
         harm_warning(tried),
         tried,
+        predictions.score_kind,
     )
 
 
 def summary(model: SavedRecalibrator, *, output: str | None, seconds: float) -> FittedRecalibrator:
     """Return the record of a fit."""
     recalibrator: Any = model.recalibrator
+    low, high = recalibrator.score_range_
+    if model.kind != "wide":
+        low, high = sorted(to_number(score, model.score_kind) for score in (low, high))
     return FittedRecalibrator(
         method=model.method,
         group=model.group,
@@ -367,7 +384,7 @@ def summary(model: SavedRecalibrator, *, output: str | None, seconds: float) -> 
         digest=model.digest,
         pairs=model.pairs,
         classes=len(model.classes),
-        score_range=recalibrator.score_range_,
+        score_range=(low, high),
         threshold=model.threshold,
         maps=map_count(recalibrator),
         output=output,
@@ -427,7 +444,8 @@ def apply(
         Path of the table: ``.parquet``, ``.arrow``, ``.csv``, ``.tsv`` or ``.jsonl``. None: the table or the
         array is returned, in memory.
     columns
-        Names of the columns of scores and classes that differ from the defaults.
+        Names of the columns of scores and classes that differ from the defaults. Scores have the meaning
+        that those of the fit had.
     progress
         Function that is called with the stage, the work done and the whole work (or None).
 
@@ -468,7 +486,13 @@ def apply(
             message = "columns are named, and an array is given"
             raise InputError(message, "leave `columns` out", code="column")
         return array_scores(saved, source)
-    table = open_scores(source, form=named.form, score=named.score, class_column=named.class_column)
+    kind = saved.score_kind
+    if named.score_kind not in ("probability", kind):
+        message = f"the recalibrator is for scores of the kind {kind}, and {named.score_kind} is given"
+        raise InputError(message, "leave `score_kind` out", code="parameter")
+    table = open_scores(
+        source, form=named.form, score=named.score, class_column=named.class_column, score_kind=kind
+    )
     change = Recalibration(saved, table, every_row=True)
 
     def report(rows: int) -> None:
