@@ -38,6 +38,7 @@ main = CommandGroup(
             "plan-runs": "calibrant.evaluation.cli.plan_runs",
             "monitor": "calibrant.evaluation.cli.monitor",
             "protocol": "calibrant.evaluation.cli.protocol",
+            "threshold": "calibrant.evaluation.cli.threshold",
         },
         "Estimation: counts and fractions": {
             "sample": "calibrant.estimation.cli.sample",

@@ -57,7 +57,13 @@ if TYPE_CHECKING:
         RunScore,
         TaskDifference,
     )
-    from calibrant.evaluation.results.selective import CoveragePoint, RiskCoverage
+    from calibrant.evaluation.results.selective import (
+        AnswerSelection,
+        CoveragePoint,
+        KeptAnswers,
+        OrderQuality,
+        RiskCoverage,
+    )
     from calibrant.evaluation.results.significance import (
         Comparison,
         Detectable,
@@ -70,18 +76,20 @@ if TYPE_CHECKING:
         SystemPair,
     )
     from calibrant.evaluation.scores import classification_scores, f_of, f_sums
-    from calibrant.evaluation.selective import risk_coverage
+    from calibrant.evaluation.selective import order_quality, risk_coverage
     from calibrant.evaluation.significance import adjusted_p_values, mean_interval, paired_t_test
     from calibrant.evaluation.verbs.evaluating import agree, compare, may_replace
     from calibrant.evaluation.verbs.monitoring import monitor
     from calibrant.evaluation.verbs.planning_runs import plan_runs
     from calibrant.evaluation.verbs.protocol_steps import protocol, write_example
+    from calibrant.evaluation.verbs.thresholding import threshold
 else:
     __getattr__, __dir__ = lazily(__name__)
 
 __all__ = [
     "Agreement",
     "AnnotatorAgreement",
+    "AnswerSelection",
     "CalibrationMonitor",
     "CandidateComparison",
     "CandidateScore",
@@ -96,6 +104,7 @@ __all__ = [
     "DisputedItem",
     "Finding",
     "IntervalEstimate",
+    "KeptAnswers",
     "McNemarTest",
     "MeanInterval",
     "MetricComparison",
@@ -103,6 +112,7 @@ __all__ = [
     "MetricScore",
     "MonitoredDay",
     "Monitoring",
+    "OrderQuality",
     "OverallDifference",
     "PairAgreement",
     "PairedTest",
@@ -149,6 +159,7 @@ __all__ = [
     "minimum_detectable_difference",
     "monitor",
     "most_probable",
+    "order_quality",
     "pair_agreement",
     "paired_bootstrap",
     "paired_permutation",
@@ -160,5 +171,6 @@ __all__ = [
     "read_results",
     "risk_coverage",
     "surface_sums",
+    "threshold",
     "write_example",
 ]

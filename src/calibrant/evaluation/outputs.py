@@ -6,6 +6,7 @@ from calibrant.evaluation.results.monitoring import Monitoring
 from calibrant.evaluation.results.planned import RunPlan
 from calibrant.evaluation.results.protocol import Protocol
 from calibrant.evaluation.results.runs import RunComparison
+from calibrant.evaluation.results.selective import AnswerSelection
 from calibrant.evaluation.results.significance import Comparison
 from calibrant.records import Record
 
@@ -17,4 +18,5 @@ OUTPUTS: dict[str, type[Record]] = {
     "monitor": Monitoring,
     "plan-runs": RunPlan,
     "protocol": Protocol,
+    "threshold": AnswerSelection,
 }

@@ -1,17 +1,18 @@
-"""Selective prediction: error rate on the most confident items, by the fraction of items kept."""
+"""Selective prediction: the error rate on the most confident items, and the order of the errors."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant import _checks
 from calibrant._checks import Floats, Integers
-from calibrant.evaluation.results.selective import CoveragePoint, RiskCoverage
+from calibrant.evaluation.results.selective import CoveragePoint, OrderQuality, RiskCoverage
 from calibrant.evaluation.score_interval import clusters_warning, information_of, proportion_interval
 from calibrant.evaluation.significance import finite
 from calibrant.exceptions import InputError
@@ -29,7 +30,9 @@ LEFT_OUT = "few items are left out and few errors kept: the interval covers as l
 ALL_RIGHT = "all items are correct, or all are wrong, so that their order makes no difference"
 ONE_UNIT = "an interval needs two items or clusters"
 
-__all__ = ["risk_coverage"]
+ONE_KIND = "all items are correct, or all are wrong, so that there is no order of errors"
+
+__all__ = ["order_quality", "risk_coverage"]
 
 
 def risk_coverage(
@@ -78,29 +81,135 @@ def risk_coverage(
     if not _checks.is_list(coverages):
         message = f"coverages is {_checks.shown(coverages)}"
         raise InputError(message, "pass a list of numbers in (0, 1]", code="parameter")
-    right, sure = _checks.labels(correct, "correct") != 0, finite(confidence, "confidence")
-    _checks.same_length("confidence", len(sure), "correct", len(right))
-    n = len(right)
-    code, count = _checks.clusters_of(clusters, "correct", n)
-    order = np.argsort(-sure, kind="stable")
-    ranked = _Ranked(1.0 - right[order], sure[order], None if code is None else code[order], count)
-    area = float(ranked.risk.mean())
-    ranks = np.arange(right.sum() + 1, n + 1)  # of the errors, if all are last
-    best = float(np.sum((ranks - right.sum()) / ranks) / n)
+    ranked = _ranked(correct, confidence, clusters)
+    n, area, best = len(ranked.error), float(ranked.risk.mean()), ranked.best_area
     shown = np.unique(np.round(np.linspace(0, n - 1, min(n, MOST_POINTS))).astype(np.int64))
     return RiskCoverage(
         area=_area_of(ranked, level),
         best_area=best,
         excess_area=area - best,
-        error_rate=float(1 - right.mean()),
+        error_rate=float(ranked.error.mean()),
         points=tuple(_point(ranked, coverage, level) for coverage in coverages),
         coverage=tuple(((shown + 1) / n).tolist()),
         risk=tuple(ranked.risk[shown].tolist()),
         threshold=tuple(ranked.confidence[shown].tolist()),
         n=n,
         level=level,
-        clusters=count or None,
+        clusters=ranked.clusters or None,
     )
+
+
+def order_quality(
+    correct: ArrayLike,
+    confidence: ArrayLike,
+    *,
+    clusters: ArrayLike | None = None,
+    level: float = 0.95,
+) -> OrderQuality:
+    """Compute how well confidence puts errors behind correct items: AUROC, rejection ratio and excess area.
+
+    All three are 1 - loss or loss, where the loss is a mean over errors: of the correct items with less
+    confidence, or of the area that an error adds by not being last. Ties count half. Intervals are Wilson's,
+    with the variance from the influence of each item (DeLong's for the AUROC; of clusters, CR2), Student's t
+    with the number of items of the rarer kind, and five added errors in random places, as in
+    `risk_coverage`: few errors do not show where others would be.
+
+    Parameters
+    ----------
+    correct, confidence, clusters, level
+        As in `risk_coverage`.
+
+    References
+    ----------
+    .. [1] DeLong, DeLong and Clarke-Pearson (1988). Comparing the areas under two or more correlated receiver
+       operating characteristic curves. Biometrics 44, 837-845.
+    .. [2] Obuchowski (1997). Nonparametric analysis of clustered ROC curve data. Biometrics 53, 567-578.
+    .. [3] Malinin and Gales (2021). Uncertainty estimation in autoregressive structured prediction. ICLR.
+       (Rejection ratio.)
+
+    Examples
+    --------
+    >>> quality = order_quality([1, 1, 0, 1, 0], [0.9, 0.8, 0.7, 0.6, 0.5])
+    >>> round(quality.auroc.estimate, 3), round(quality.rejection_ratio.estimate, 3)
+    (0.833, 0.712)
+    """
+    level = _checks.proportion(level, "level")
+    ranked = _ranked(correct, confidence, clusters)
+    error, n, wrong = ranked.error, len(ranked.error), int(ranked.error.sum())
+    right, rate = n - wrong, wrong / n
+    settings: dict[str, Any] = {"n": n, "errors": wrong, "level": level, "clusters": ranked.clusters or None}
+    if not wrong or not right:
+        undefined, zero = Quantity(None, reason=ONE_KIND), Quantity(0.0, reason=ALL_RIGHT)
+        return OrderQuality(auroc=undefined, rejection_ratio=undefined, excess_area=zero, **settings)
+
+    def quantity(lost: _Lost, *, gain: bool) -> Quantity:
+        value = 1 - lost.loss if gain else lost.loss
+        if ranked.units < 2:
+            return Quantity(value, reason=ONE_UNIT)
+        low, high, spread = ranked.loss_interval(lost, level)
+        rarer = min(wrong, right) / spread.effect
+        warning = spread.warning or (FEW.format(f"{rarer:.2g}") if rarer < FEWEST_RARER else None)
+        low, high = (1 - high, 1 - low) if gain else (low, high)
+        return Quantity(value, low, high, spread.error, warning=warning)
+
+    # Of each error the proportion of correct items below it, of each correct item that of errors above it.
+    below = 1 - (ranked.through(1 - error) - ranked.shared(1 - error) * ranked.tied / 2) / right
+    above = (ranked.through(error) - ranked.shared(error) * ranked.tied / 2) / wrong
+    loss = float((below * error).sum()) / wrong
+    influence = np.where(error == 1, (below - loss) / rate, (above - loss) / (1 - rate))
+    parts = below[error == 1] if wrong <= right else above[error == 0]
+    auroc = _Lost(loss, influence, parts, 2 / 3 * (1 / wrong + 1 / right), 1.0)
+
+    excess = float(ranked.risk.mean()) - ranked.best_area
+    random = rate - ranked.best_area
+    alone = np.cumsum((1 / ranked.rank)[::-1])[::-1]  # what an error at each rank adds to the area, times n
+    worst = float(alone[:wrong].sum()) / n - ranked.best_area
+    best_influence = -math.log1p(-rate) * (error - rate)
+    influence = ranked.area_influence() - best_influence
+    parts = np.maximum(ranked.after[error == 1] - alone[right:], 0.0)
+    added = float((ranked.after**2).mean()) / n
+    ratio = excess / random
+    of_ratio = (influence - ratio * (error - rate - best_influence)) / random
+    return OrderQuality(
+        auroc=quantity(auroc, gain=True),
+        rejection_ratio=quantity(_Lost(ratio, of_ratio, parts, added / random, worst / random), gain=True),
+        excess_area=quantity(_Lost(excess, influence, parts, added, math.inf), gain=False),
+        **settings,
+    )
+
+
+def _ranked(correct: ArrayLike, confidence: ArrayLike, clusters: ArrayLike | None) -> _Ranked:
+    """Return checked items by descending confidence."""
+    right, sure = _checks.labels(correct, "correct") != 0, finite(confidence, "confidence")
+    _checks.same_length("confidence", len(sure), "correct", len(right))
+    code, count = _checks.clusters_of(clusters, "correct", len(right))
+    order = np.argsort(-sure, kind="stable")
+    return _Ranked(1.0 - right[order], sure[order], None if code is None else code[order], count)
+
+
+@dataclass(frozen=True)
+class _Lost:
+    """Loss of an order against the one with all errors last.
+
+    Attributes
+    ----------
+    loss
+        The loss, which is 0 for that order.
+    influence
+        (n,) influence of each item, times n.
+    parts
+        Losses of single items of the rarer kind.
+    added
+        Variance per unit of loss if errors are in random places.
+    most
+        Largest possible loss; infinite if it varies with the number of errors.
+    """
+
+    loss: float
+    influence: Floats
+    parts: Floats
+    added: float
+    most: float
 
 
 @dataclass(frozen=True)
@@ -125,11 +234,55 @@ class _Ranked:
         self.expected = self.shared(error)
         self.risk = np.cumsum(self.expected) / self.rank
         self.after = self.shared(np.cumsum((1 / self.rank)[::-1])[::-1])
+        right = len(error) - int(error.sum())
+        ranks = self.rank[right:]  # of the errors, if all are last
+        self.best_area = float(np.sum((ranks - right) / ranks) / len(error))
 
     def shared(self, values: Floats) -> Floats:
         """Average over the items of equal confidence."""
         means: Floats = np.repeat(np.add.reduceat(values, self._starts) / self._sizes, self._sizes)
         return means
+
+    @property
+    def tied(self) -> Floats:
+        """Return the number of items of equal confidence, for each item."""
+        return np.repeat(self._sizes, self._sizes).astype(np.float64)
+
+    def through(self, values: Floats) -> Floats:
+        """Return the sum of the values of items of at least equal confidence, for each item."""
+        sums: Floats = np.repeat(np.cumsum(np.add.reduceat(values, self._starts)), self._sizes)
+        return sums
+
+    def area_influence(self) -> Floats:
+        """Return the influence of each item on the area, times n.
+
+        If h is the risk at an item's rank and S its coverage, an item z changes the area by
+        h(z) - A + mean over the items x after it of (error(z) - h(x)) / S(x).
+        """
+        risk_after = np.cumsum((self.risk / self.rank)[::-1])[::-1]
+        shared = self.shared(self.risk) - float(self.risk.mean()) - self.shared(risk_after)
+        influence: Floats = shared + self.error * self.after
+        return influence
+
+    def loss_interval(self, lost: _Lost, level: float) -> tuple[float, float, _Spread]:
+        """Return the score interval of a loss, whose variance includes that of added errors.
+
+        The variance is proportional to the loss, and to what is left to its bound, if it has one.
+        """
+        spread, portion = self.spread(lost.influence, level), min(1.0, lost.loss / lost.most)
+        rarer = min(self.error.sum(), len(self.error) - self.error.sum())
+        critical = spread.critical if self.clusters else quantile(level, rarer + 1)
+        carrying, own = 0.0, 0.0
+        if lost.loss > 0 and portion < 1 and lost.parts.any():
+            carrying = effective_number(lost.parts)
+            own = (spread.error * critical / quantile(level)) ** 2 / (lost.loss * (1 - portion))
+        per_unit = (carrying * own + ADDED * lost.added * spread.effect) / (carrying + ADDED)
+        if math.isinf(lost.most):
+            middle = lost.loss + quantile(level) ** 2 * per_unit / 2
+            half = math.sqrt(max(0.0, middle**2 - lost.loss**2))
+            return max(0.0, middle - half), middle + half, spread
+        low, high = wilson(np.array([portion]), np.array([lost.most / per_unit]), level)
+        return float(low[0]) * lost.most, float(high[0]) * lost.most, spread
 
     def spread(self, influence: Floats, level: float) -> _Spread:
         """Return the standard error of the mean of influences, with clusters as units."""
@@ -154,11 +307,7 @@ def _area_of(ranked: _Ranked, level: float) -> Quantity:
         return Quantity(area, reason=ONE_UNIT)
     if ranked.error.min() == ranked.error.max():
         return Quantity(area, reason=ALL_RIGHT)
-    # If h is the risk at an item's rank and S its coverage, an item z changes the area by
-    # h(z) - A + mean over the items x after it of (error(z) - h(x)) / S(x).
-    risk_after = np.cumsum((ranked.risk / ranked.rank)[::-1])[::-1]
-    shared = ranked.shared(ranked.risk) - area - ranked.shared(risk_after)
-    spread = ranked.spread(shared + ranked.error * ranked.after, level)
+    spread = ranked.spread(ranked.area_influence(), level)
     rare = ranked.error if 2 * ranked.error.sum() <= n else 1 - ranked.error
     carrying = effective_number(rare * ranked.after)
     critical = spread.critical if ranked.clusters else quantile(level, n)

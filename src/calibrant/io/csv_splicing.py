@@ -1,4 +1,4 @@
-"""CSV with other numbers in some columns: all other bytes of the file are copied as they are."""
+"""CSV with other numbers in some columns, or with fewer rows: all other bytes of the file are copied."""
 
 from __future__ import annotations
 
@@ -108,6 +108,67 @@ def spliced(
             piece = data[start:whole]
         ready = ready[rows:]
         yield (piece[: len(piece) - added] if added else piece), rows
+        if ended:
+            return
+
+
+def selected(
+    stream: IO[bytes],
+    chosen: NDArray[np.bool_],
+    *,
+    delimiter: str,
+    quotes: bool = True,
+    skip: int = 0,
+    file: str = "",
+) -> Iterator[bytes]:
+    r"""Yield the bytes of a CSV file with only some of its rows.
+
+    Parameters
+    ----------
+    chosen
+        (n,) True for each row that is kept.
+    stream, delimiter, quotes, skip, file
+        As in `spliced`.
+
+    Raises
+    ------
+    FormatError
+        If the file does not have n rows.
+
+    Examples
+    --------
+    >>> import io
+    >>> text = io.BytesIO(b'word,score\r\n"a,b",0.50\r\n\r\nc , 1')
+    >>> b"".join(selected(text, np.array([False, True]), delimiter=","))
+    b'word,score\r\nc , 1'
+    """
+    left, header, done = b"", True, 0
+    while True:
+        block = stream.read(BLOCK)
+        data, ended = left + block, not block
+        added = ended and bool(data) and not data.endswith((b"\n", b"\r"))
+        data += b"\n" if added else b""  # which is cut off again below
+        array = np.frombuffer(data, np.uint8)
+        _, ends = _marks(array, delimiter, quotes=quotes)
+        if not ended and len(ends) and data.endswith(b"\r"):
+            ends = ends[:-1]  # a line feed may follow
+        whole = int(ends[-1]) + 1 if len(ends) else 0
+        left, start = data[whole:], 0
+        if header and whole:
+            start, _ = _after_header(array, ends, skip)
+            yield data[:start]
+            header = False
+            ends = ends[ends >= start]
+        starts = np.concatenate([[start], ends[:-1] + 1]) if len(ends) else ends
+        stops = np.where((ends > 0) & (array[ends] == LF) & (array[ends - 1] == CR), ends - 1, ends)
+        starts, ends = starts[stops > starts], ends[stops > starts] + 1
+        wanted = chosen[done : done + len(ends)]
+        done += len(ends)
+        if done > len(chosen) or (ended and done < len(chosen)):
+            raise FormatError("lines and rows differ", "write the file again", code="file-row", file=file)
+        places = zip(starts[wanted].tolist(), ends[wanted].tolist(), strict=True)
+        piece = b"".join([data[begin:end] for begin, end in places])
+        yield piece[:-1] if added and len(wanted) and wanted[-1] else piece
         if ended:
             return
 

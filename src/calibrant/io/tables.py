@@ -302,6 +302,20 @@ class CsvTable:
                 file=self.name,
             )
 
+    def selected(self, chosen: NDArray[np.bool_]) -> Iterator[bytes]:
+        """Yield the bytes of the file with only the rows that are ``chosen``."""
+        from calibrant.io.csv_splicing import selected
+
+        with self._origin.open() as stream:
+            yield from selected(
+                stream,
+                chosen,
+                delimiter=self._delimiter,
+                quotes=self._quotes,
+                skip=self._skip,
+                file=self.name,
+            )
+
     @property
     def format(self) -> str:
         """``csv`` or ``tsv``."""
