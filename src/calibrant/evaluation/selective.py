@@ -152,7 +152,7 @@ def order_quality(
         low, high = (1 - high, 1 - low) if gain else (low, high)
         return Quantity(value, low, high, spread.error, warning=warning)
 
-    # Of each error the proportion of correct items below it, of each correct item that of errors above it.
+    # The proportion of correct items below each error, and of errors above each correct item.
     below = 1 - (ranked.through(1 - error) - ranked.shared(1 - error) * ranked.tied / 2) / right
     above = (ranked.through(error) - ranked.shared(error) * ranked.tied / 2) / wrong
     loss = float((below * error).sum()) / wrong

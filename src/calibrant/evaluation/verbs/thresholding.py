@@ -50,8 +50,8 @@ def threshold(
     Parameters
     ----------
     source
-        Prediction table, log or dataframe (see `calibrant.open_predictions`). Of several classes, the answer
-        is the one with the largest score.
+        Prediction table, log or dataframe (see `calibrant.open_predictions`). The answer is the class
+        with the largest score, if there are several.
     coverage
         Proportion of answers to keep, in (0, 1]. None: 0.8.
     confidence
