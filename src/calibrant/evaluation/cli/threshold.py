@@ -14,7 +14,7 @@ from calibrant.cli.options import Printing, columns, columns_of, printing
     "threshold",
     cls=Command,
     short_help="Find which answers are confident enough, and which go to a person.",
-    epilog="Example: calibrant threshold answers.csv --coverage 0.8 -o to_a_person.csv",
+    epilog="Example: calibrant threshold predictions.parquet --coverage 0.8 -o to_a_person.parquet",
 )
 @click.argument("predictions", metavar="PRED")
 @options_of(
