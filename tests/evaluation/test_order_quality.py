@@ -16,6 +16,11 @@ from calibrant.exceptions import InputError
 Array = NDArray[Any]
 
 
+def value(number: float | None) -> float:
+    assert number is not None
+    return number
+
+
 def ratio_of(correct: Array, confidence: Array) -> float:
     """Return the prediction-rejection ratio as lm-polygraph computes it, for confidences without ties."""
 
@@ -48,7 +53,7 @@ def test_the_rejection_ratio_is_that_of_lm_polygraph() -> None:
     assert found.rejection_ratio.estimate == pytest.approx(ratio_of(correct, confidence))
     curve = risk_coverage(correct, confidence)
     assert found.excess_area.estimate == pytest.approx(curve.excess_area)
-    gain = (curve.error_rate - curve.area.estimate) / (curve.error_rate - curve.best_area)
+    gain = (curve.error_rate - value(curve.area.estimate)) / (curve.error_rate - curve.best_area)
     assert found.rejection_ratio.estimate == pytest.approx(gain)
 
 
@@ -60,7 +65,7 @@ def test_the_ratio_of_errors_per_all_items_is_twice_the_auroc_less_one() -> None
     left = np.cumsum(errors) - errors / 2  # errors among the k most confident, by the trapezoidal rule
     random, best = wrong * n / 2, wrong**2 / 2
     ratio = (random - left.sum()) / (random - best)
-    assert ratio == pytest.approx(2 * order_quality(correct, confidence).auroc.estimate - 1)
+    assert ratio == pytest.approx(2 * value(order_quality(correct, confidence).auroc.estimate) - 1)
 
 
 def test_ties_have_the_mean_of_all_orders() -> None:
@@ -98,7 +103,8 @@ def test_copies_of_items_in_clusters_tell_no_more_than_the_items() -> None:
     copied = order_quality(np.repeat(correct, 4), np.repeat(confidence, 4), clusters=cluster)
     once = order_quality(correct, confidence)
     assert copied.auroc.standard_error == pytest.approx(once.auroc.standard_error, rel=0.02)
-    assert copied.auroc.high - copied.auroc.low > 0.9 * (once.auroc.high - once.auroc.low)
+    widths = [value(number.high) - value(number.low) for number in (copied.auroc, once.auroc)]
+    assert widths[0] > 0.9 * widths[1]
 
 
 def test_without_errors_there_is_no_order() -> None:
@@ -149,7 +155,7 @@ def test_intervals_hold_the_truth(cell: str) -> None:
     right, sure = draw(random, 400_000)
     names = ("auroc", "rejection_ratio", "excess_area")
     truth = {name: getattr(order_quality(right, sure), name).estimate for name in names}
-    inside = {name: [] for name in names}
+    inside: dict[str, list[bool]] = {name: [] for name in names}
     for _ in range(200):
         right, sure = draw(random, n)
         found = order_quality(right, sure)

@@ -18,11 +18,11 @@ N = 400
 
 
 @pytest.fixture
-def probability() -> np.ndarray[Any, Any]:
+def probability() -> Any:
     return np.random.default_rng(1).uniform(0.001, 0.999, N).round(6)
 
 
-def as_kind(p: np.ndarray[Any, Any], kind: str) -> np.ndarray[Any, Any]:
+def as_kind(p: Any, kind: str) -> Any:
     logit = np.log(p) - np.log1p(-p)
     return {"percent": 100 * p, "logit": logit, "logprob": np.log(p), "probability": p}[kind]
 
@@ -36,11 +36,12 @@ def test_scores_of_a_kind_are_read_as_probabilities(
     source: Any = table
     if ending is not None:
         source = tmp_path / f"scores{ending}"
-        write = {".csv": table.to_csv, ".parquet": table.to_parquet}.get(ending)
-        if write is None:
-            table.to_json(source, orient="records", lines=True, double_precision=15)
+        if ending == ".csv":
+            table.to_csv(source, index=False)
+        elif ending == ".parquet":
+            table.to_parquet(source, index=False)
         else:
-            write(source, index=False)
+            table.to_json(source, orient="records", lines=True, double_precision=15)
     columns = Columns(score_kind=kind)
     assert open_predictions(source, columns).read().score == pytest.approx(probability)
     new = tmp_path / "new.parquet"

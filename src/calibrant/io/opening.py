@@ -14,13 +14,13 @@ from calibrant.io.batches import SECOND
 from calibrant.io.origin import reads_once
 from calibrant.io.predictions import LISTS, PARTS, Form, Predictions, class_names, class_scores_of
 from calibrant.io.roles import Role, What, find, open_table
-from calibrant.io.score_kinds import RANKINGS, SCORE_KINDS, ScoreKind
 from calibrant.io.table_formats import format_of, locate, parquet_parts
 from calibrant.io.tables import TALLY_KEY, Table, listed, threshold_of
 
 if TYPE_CHECKING:
     from calibrant.io._log_table import LogTable
     from calibrant.io.log_rows import Normalise
+    from calibrant.io.score_kinds import ScoreKind
 
 Engine = Literal["kernel", "duckdb"]
 NO_LOGS = (".csv", ".tsv", ".parquet", ".arrow", ".npz")  # endings of tables that no log has
@@ -181,15 +181,8 @@ def open_predictions(
     if isinstance(source, Predictions):
         return source
     columns = Columns.of(columns)
-    one_of(columns.score_kind, SCORE_KINDS, "score_kind")
-    if columns.score_kind in RANKINGS and not rankings:
-        name = os.fspath(source) if isinstance(source, (str, os.PathLike)) else None
-        message = "a ranking has no calibration, since its scores are not probabilities"
-        hint = (
-            "measure its order by `calibrant threshold`, or turn it into probabilities by `calibrant fit` "
-            "and `calibrant apply`"
-        )
-        raise InputError(message, hint, code="parameter", file=name)
+    if columns.score_kind != "probability":
+        _check_kind(source, columns.score_kind, rankings=rankings)
     table: Table
     if isinstance(source, (str, os.PathLike)):
         parts = table_parts(source)
@@ -245,6 +238,21 @@ def open_predictions(
         message = f"{', '.join(f'`{name}`' for name in of_logs)} apply to logs, and this is a table"
         raise InputError(message, "leave them out", code="parameter", file=table.name)
     return predictions_of(table, columns)
+
+
+def _check_kind(source: Any, kind: ScoreKind, *, rankings: bool) -> None:
+    """Raise if there is no such kind of scores, or it is a ranking where probabilities are needed."""
+    from calibrant.io.score_kinds import RANKINGS, SCORE_KINDS  # which most tables do not need
+
+    one_of(kind, SCORE_KINDS, "score_kind")
+    if kind in RANKINGS and not rankings:
+        name = os.fspath(source) if isinstance(source, (str, os.PathLike)) else None
+        message = "a ranking has no calibration, since its scores are not probabilities"
+        hint = (
+            "measure its order by `calibrant threshold`, or turn it into probabilities by `calibrant fit` "
+            "and `calibrant apply`"
+        )
+        raise InputError(message, hint, code="parameter", file=name)
 
 
 LISTED = "arrays and lists of scores are named probs or logits"
@@ -365,6 +373,7 @@ def prediction_roles(
     ['p_a', 'p_b', 'label']
     """
     there = table.columns
+    score_what: What = "percent" if kind == "percent" else "score"
     scores = [name for prefix in PREFIXES for name in there if name.startswith(prefix)]
     named = _with_usual_names(table, named, prefixed=bool(scores))
     score = named.get("score")
@@ -382,7 +391,7 @@ def prediction_roles(
             label = usual_name("label", there, table.name) or label
         others = {*PARTS, *filter(None, named.values()), *SPANS}
         classes = named_like_labels(table, label, others) if label in there else ()
-        roles = [Role(f"p_{name}", _what(kind), name) for name in classes]
+        roles = [Role(f"p_{name}", score_what, name) for name in classes]
         wide = wide or bool(classes)
     log = ""
     if table.name.lower().endswith((".jsonl", ".jsonl.gz")):
@@ -395,7 +404,7 @@ def prediction_roles(
         hint = "match them with gold spans first: `calibrant spans`, or calibrant.structures.match_spans"
         raise InputError(message, hint, code="column-missing", file=table.name)
     roles = roles or (_class_scores(table, scores, kind) if wide else [])
-    if roles and kind in RANKINGS:
+    if roles and kind in ("ranking", "uncertainty"):
         message = f"a {kind} orders answers, and this table has a score of each class"
         hint = "write one row per answer: its score, and whether it is right as the label"
         raise InputError(message, hint, code="parameter", file=table.name)
@@ -403,15 +412,10 @@ def prediction_roles(
         if part == "prediction" and named.get(part) is None:
             continue
         if part in named and not (wide and part in ("score", "class", "prediction")):
-            what = _what(kind) if part == "score" else HOLD.get(part, "name")
+            what = score_what if part == "score" else HOLD.get(part, "name")
             how = f"{log}name it with `columns={{'{part.removeprefix('second ')}': ...}}`"
             roles.append(Role(part, what, named[part], part in ("score", "label"), how=how))
     return find(table, roles)
-
-
-def _what(kind: ScoreKind) -> What:
-    """Return what a column of scores contains: percentages may be texts."""
-    return "percent" if kind == "percent" else "score"
 
 
 def _with_usual_names(
@@ -455,7 +459,10 @@ def _class_scores(table: Table, names: Sequence[str], kind: ScoreKind) -> list[R
     if kinds == {"logit"} and kind not in ("probability", "logit"):
         message, hint = f"columns logit_<class> are read as {kind}", "leave `score_kind` out"
         raise InputError(message, hint, code="parameter", file=table.name)
-    return [Role(name, _what(kind) if kinds == {"p"} else "finite") for name in names]
+    return [
+        Role(name, "finite" if kinds == {"logit"} else "percent" if kind == "percent" else "score")
+        for name in names
+    ]
 
 
 def table_parts(path: str | os.PathLike[str]) -> tuple[Path, ...] | None:

@@ -15,12 +15,12 @@ from calibrant.exceptions import InputError
 from calibrant.io.batches import SECOND, Batch, Batches, joined, note_on_ignored, side_by_side
 from calibrant.io.columns import IGNORED, Codes, Column, Event, class_name
 from calibrant.io.roles import ROWS, Block, Role, blocks, kinds_of
-from calibrant.io.score_kinds import ScoreKind, column_scores, with_kind
 from calibrant.io.tables import RECALIBRATED_KEY, Table
 from calibrant.io.tables import listed as listed
 
 if TYPE_CHECKING:
     from calibrant.io._log_table import LogTable
+    from calibrant.io.score_kinds import ScoreKind
     from calibrant.io.slice_columns import Slices
 
 Form = Literal["long", "wide"]
@@ -324,22 +324,25 @@ class Predictions:
     def scores(self, block: Block) -> NDArray[np.floating[Any]]:
         """Return the checked scores of some rows: (n,) of a long table, (n, K) of a wide one."""
         try:
-            return self._scores(block)
+            if "score" in self.roles:
+                column = block.column(self.roles["score"].name)
+                if self.score_kind == "probability":
+                    return column.scores()
+                from calibrant.io.score_kinds import column_scores  # which most tables do not need
+
+                return column_scores(column, self.score_kind)
+            from calibrant.io.score_columns import class_scores  # which long tables do not need
+
+            roles, partial = class_scores_of(self.roles), self.threshold is not None
+            columns = [block.column(role.name) for role in roles]
+            kind = "logit" if roles[0].what == "finite" else self.score_kind
+            return class_scores(columns, width=len(self._classes), kind=kind, partial=partial)
         except InputError as error:
             if error.code == "score-range" and self.score_kind == "probability":
+                from calibrant.io.score_kinds import with_kind
+
                 error.hint = with_kind(error.hint)
             raise
-
-    def _scores(self, block: Block) -> NDArray[np.floating[Any]]:
-        if "score" in self.roles:
-            column, kind = block.column(self.roles["score"].name), self.score_kind
-            return column.scores() if kind == "probability" else column_scores(column, kind)
-        from calibrant.io.score_columns import class_scores  # which long tables do not need
-
-        roles = class_scores_of(self.roles)
-        columns, partial = [block.column(role.name) for role in roles], self.threshold is not None
-        kind = "logit" if roles[0].what == "finite" else self.score_kind
-        return class_scores(columns, width=len(self._classes), kind=kind, partial=partial)
 
     def _check_threshold(self, score: NDArray[Any], block: Block) -> None:
         """Raise if a long table has a score that its own note says was dropped."""

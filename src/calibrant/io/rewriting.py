@@ -19,13 +19,13 @@ from calibrant.io.opening import prediction_roles
 from calibrant.io.origin import reads_once
 from calibrant.io.predictions import Form, Predictions, class_names
 from calibrant.io.roles import KINDS, Block, blocks, kinds_of, open_table
-from calibrant.io.score_kinds import ScoreKind
 from calibrant.io.table_formats import TableFormat, format_of, locate, written_format
 from calibrant.io.tables import RECALIBRATED_KEY, CsvTable, Table, one_column, threshold_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from calibrant.io.score_kinds import ScoreKind
     from calibrant.records.fields import Library
 
 Change = Callable[[Floats, Integers | None], Floats]

@@ -116,19 +116,22 @@ def test_a_log_and_clusters_are_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".tsv", ".parquet", ".jsonl"])
 def test_the_rows_below_the_threshold_are_written(ending: str, tmp_path: Path) -> None:
     table, source, output = answers(), tmp_path / f"all{ending}", tmp_path / f"low{ending}"
-    write = {
-        ".parquet": lambda: table.to_parquet(source, index=False),
-        ".jsonl": lambda: table.to_json(source, orient="records", lines=True, double_precision=15),
-    }.get(ending, lambda: table.to_csv(source, index=False, sep="\t" if ending == ".tsv" else ","))
-    write()
+    separator = "\t" if ending == ".tsv" else ","
+    if ending == ".parquet":
+        table.to_parquet(source, index=False)
+    elif ending == ".jsonl":
+        table.to_json(source, orient="records", lines=True, double_precision=15)
+    else:
+        table.to_csv(source, index=False, sep=separator)
     found = threshold(source, coverage=0.9, output=output)
     cut = next(row for row in found.points if row.coverage == found.cut)
     below = table[table.confidence < cut.threshold]
-    read = {
-        ".parquet": lambda: pd.read_parquet(output),
-        ".jsonl": lambda: pd.read_json(output, lines=True),
-    }.get(ending, lambda: pd.read_csv(output, sep="\t" if ending == ".tsv" else ","))
-    new = read()
+    if ending == ".parquet":
+        new = pd.read_parquet(output)
+    elif ending == ".jsonl":
+        new = pd.read_json(output, lines=True)
+    else:
+        new = pd.read_csv(output, sep=separator)
     assert list(new.columns) == list(table.columns)
     assert new["id"].tolist() == below["id"].tolist()
     assert len(below) == cut.to_person
