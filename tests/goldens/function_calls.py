@@ -847,6 +847,10 @@ def _deciding(given: Inputs) -> Calls:
         "keep_above": lambda: evaluation.keep_above(score, 0.4),
         "keep_top": lambda: evaluation.keep_top(score, documents, 1),
         "most_probable": lambda: evaluation.most_probable(given.prob[:6], CLASSES),
+        "order_quality": lambda: evaluation.order_quality(given.label, given.score),
+        "order_quality:clusters": lambda: evaluation.order_quality(
+            given.label, given.score, clusters=given.cluster
+        ),
         "risk_coverage": lambda: _thinned(evaluation.risk_coverage(given.label, given.score)),
         "risk_coverage:clusters": lambda: _thinned(
             evaluation.risk_coverage(given.label, given.score, clusters=given.cluster)
