@@ -88,7 +88,7 @@ def risk_coverage(
         area=_area_of(ranked, level),
         best_area=best,
         excess_area=area - best,
-        error_rate=float(ranked.error.mean()),
+        error_rate=float(1 - (1 - ranked.error).mean()),
         points=tuple(_point(ranked, coverage, level) for coverage in coverages),
         coverage=tuple(((shown + 1) / n).tolist()),
         risk=tuple(ranked.risk[shown].tolist()),
