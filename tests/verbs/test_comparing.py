@@ -13,9 +13,7 @@ import pytest
 from pyarrow import csv
 from pyarrow import parquet as pq
 
-from calibrant.evaluation.significance import adjusted_p_values, paired_t_test
 from calibrant.io import open_predictions
-from calibrant.metrics.tails import wilson
 from calibrant.verbs import comparing, fit, report
 from calibrant.verbs.applying import SAME_DATA as SAME
 from calibrant.verbs.comparing import overlap_note
@@ -69,48 +67,6 @@ def test_names_take_the_space_of_their_letters(column: str) -> None:
     one = table(names).rename_columns(["score", "label", column])
     [found] = report([one, one.set_column(0, "score", pa.array([0.4, 0.5] * 1_000))]).differences
     assert found.difference.n == 2_000
-
-
-@pytest.mark.parametrize("clusters", [False, True])
-def test_accuracies_of_the_items_that_both_have_are_compared_in_pairs(*, clusters: bool) -> None:
-    rng = np.random.default_rng(3)
-    items, truth = np.arange(240), rng.random(240) < 0.5
-    scores = np.clip(0.5 + (truth - 0.5) * rng.normal(0.4, 0.6, (3, 240)), 0, 1)
-    cluster = items // 4
-    tables = []
-    for place in range(3):
-        rows = rng.permutation(240)[: 240 - place]
-        columns = {"score": scores[place][rows], "label": truth[rows].astype(int), "item": items[rows]}
-        tables.append(pa.table({**columns, "cluster": cluster[rows]} if clusters else columns))
-    compared = report(tables, names=["a", "b", "c"])
-    assert [(row.task, row.first, row.second) for row in compared.accuracies] == [
-        (None, "a", "b"),
-        (None, "a", "c"),
-        (None, "b", "c"),
-    ]
-    right = (scores >= 0.5) == truth
-    row = compared.accuracies[0]
-    kept = np.isin(items, tables[1]["item"].to_numpy())
-    gap = right[0, kept].astype(float) - right[1, kept]
-    own = cluster[kept] if clusters else None
-    test = paired_t_test(right[0, kept].astype(float), right[1, kept].astype(float), clusters=own)
-    assert row.items == 239
-    assert row.first_accuracy.estimate == pytest.approx(right[0, kept].mean())
-    assert row.difference.estimate == pytest.approx(gap.mean())
-    assert (row.difference.low, row.difference.high) == pytest.approx(
-        (test.difference.low, test.difference.high), rel=1e-9
-    )
-    assert row.p_value == pytest.approx(test.p_value, rel=1e-9)
-    assert [row.adjusted_p_value for row in compared.accuracies] == pytest.approx(
-        adjusted_p_values([row.p_value for row in compared.accuracies])
-    )
-    assert compared.summary().startswith(row.summary())
-    # The accuracy's own interval is that of a bin with all answers.
-    independent = wilson(np.array([right[0, kept].mean()]), np.array([239.0]), 0.95)
-    ends = (row.first_accuracy.low, row.first_accuracy.high)
-    if not clusters:
-        assert ends == pytest.approx((independent[0][0], independent[1][0]))
-    assert row.first_accuracy.low <= right[0, kept].mean() <= row.first_accuracy.high
 
 
 def test_equal_answers_have_no_interval_of_the_difference_and_say_so() -> None:
