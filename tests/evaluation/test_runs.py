@@ -15,16 +15,11 @@ import pytest
 
 from calibrant import compare
 from calibrant.evaluation.results.runs import RunComparison
-from calibrant.evaluation.runs import (
-    TaskTable,
-    all_of_k,
-    compare_tasks,
-    groups_not_distinguishable,
-    items_note,
-)
+from calibrant.evaluation.runs import TaskTable, all_of_k, compare_tasks, items_note
 from calibrant.evaluation.significance import paired_t_test
 from calibrant.exceptions import InputError
 from calibrant.io.log_scores import read_log_scores
+from calibrant.metrics.multiplicity import groups_not_distinguishable
 from tests.command_line import Run
 
 LOGS = Path(__file__).resolve().parent.parent / "archives" / "logs"

@@ -27,6 +27,7 @@ SECTIONS = {
         "form", "score", "label", "prediction", "event", "class_column", "weight", "item", "system", "fold",
         "repeat", "annotator", "document", "start", "end", "type_column", "inclusion_probability",
         "predicted", "fixed",
+        "repeat", "annotator", "document", "start", "end", "type_column", "judge", "inclusion_probability",
     ),
     "Logs of evaluations": ("log_format", "normalise", "gold", "scorer", "allow_dropped"),
     "Bins, intervals and draws": (
