@@ -156,13 +156,13 @@ def test_a_system_with_few_labels_has_a_mean_from_others_labels_only_if_they_hol
     [moved], [row] = record.transport, [row for row in record.systems if row.system == "B"]
     assert moved.verdict == "undecided"
     assert defined(moved.labels_needed) > 8
-    assert f"{moved.labels_needed} labels of its own would decide" in str(row.corrected.warning)
+    assert f"{moved.labels_needed} labels of its answers would decide" in str(row.corrected.warning)
     width = defined(row.corrected.high) - defined(row.corrected.low)
     assert width > defined(moved.residual.high) - defined(moved.residual.low)
 
     label[1] = np.nan
     [row] = [row for row in judged_systems(table_of(judge, label)).systems if row.system == "B"]
-    assert "0 labels of its own, fewer than 10" in str(row.corrected.reason)
+    assert "0 labels of its answers, fewer than 10" in str(row.corrected.reason)
 
 
 def test_two_one_sided_tests_hold_at_the_smallest_margin_and_at_no_smaller_one() -> None:

@@ -104,7 +104,7 @@ class Mean:
     of_labels, of_excess
         (units,) influence of each unit on both.
     sizes
-        (systems, units) share of each unit in the labels of each system.
+        (systems, units) fraction of the weight of each system's labels that is in each unit.
     """
 
     labels: float

@@ -111,7 +111,7 @@ def mean_from_source(
     fitted: LabelMap, answers: Answers, moved: TransportedSystem, low: float, high: float, level: float
 ) -> Quantity:
     """Return the mean of a system with few labels from the source's labels, if the test lets it."""
-    labelled = f"{counted(moved.labelled, 'label')} of its own, fewer than {ENOUGH}"
+    labelled = f"{counted(moved.labelled, 'label')} of its answers, fewer than {ENOUGH}"
     if moved.residual.low is None or moved.residual.high is None:
         return Quantity(None, reason=f"{labelled}, and nothing shows that others' labels hold for it")
     if moved.verdict == FAILS:
@@ -129,5 +129,5 @@ def mean_from_source(
     if moved.verdict == UNDECIDED:
         warned = "from others' labels, which may not hold for it"
         if moved.labels_needed is not None:
-            warned += f": {moved.labels_needed:,} labels of its own would decide"
+            warned += f": {moved.labels_needed:,} labels of its answers would decide"
     return Quantity(own.value, least, most, warning=warned)

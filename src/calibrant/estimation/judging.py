@@ -63,8 +63,8 @@ def judged_systems(
 
     The estimates are prediction-powered: the mean of the labels, less a weight times the amount by which the
     judge scores of the labeled answers exceed those of all answers. The weight makes the variance least; it
-    is 0, and the labels are used alone, if the judge's scores do not follow the labels. A difference of two
-    systems has a weight of its own, from the differences within prompts.
+    is 0, and the labels are used alone, if the judge's scores do not follow the labels. The weight of a
+    difference comes from the differences within prompts.
 
     Parameters
     ----------

@@ -237,7 +237,7 @@ class JudgedMethod(Record, frozen=True, kw_only=True):
 
 
 class TransportedSystem(Record, frozen=True, kw_only=True):
-    """Whether the labels of one system correct the judge's scores of another."""
+    """Test if the labels of one system correct the judge's scores of another."""
 
     system: System
     labelled: Labelled
@@ -400,7 +400,7 @@ class JudgedSystems(Record, frozen=True, kw_only=True):
         return tuple(tables[one] for one in names)
 
     def summary(self) -> str:
-        """Return the verdict, what the judge alone would have said, and what remains open."""
+        """Return the verdict, the judge's preference if it is another, and failed transport."""
         settled = [pair for pair in self.differences if pair.verdict in (pair.first, pair.second)]
         parts = []
         if len(self.differences) == 1:
@@ -423,7 +423,7 @@ class JudgedSystems(Record, frozen=True, kw_only=True):
         failing = [row.system for row in self.transport if row.verdict == FAILS]
         if failing:
             parts.append(
-                f"What the labels of {self.source} show of the judge does not hold for {', '.join(failing)}."
+                f"The labels of {self.source} do not correct the judge's scores of {', '.join(failing)}."
             )
         helped = [row for row in self.systems if row.gain.low is not None]
         if helped and not any((row.gain.low or 0) > 1 for row in helped):
