@@ -233,6 +233,21 @@ def test_unequal_probabilities_of_labels_are_weighted() -> None:
     assert sum(defined(mean.low) <= 0.5 <= defined(mean.high) for mean in means) >= 53
 
 
+def test_grades_near_an_end_of_the_range_and_few_clusters_are_named() -> None:
+    rng = np.random.default_rng(17)
+    near = rng.beta(0.1, 3.9, (1, 1000))
+    [row] = judged_systems(table_of(rng.random((1, 1000)), some(near, slice(40)))).systems
+    assert "near an end of their range" in str(row.mean_warning)
+    grades = rng.random((2, 1000))
+    table = table_of(grades + 0.0, some(grades, slice(100)))
+    few = JudgedTable(
+        table.systems, table.system, table.item, table.judge, table.label, np.tile(np.arange(1000) // 50, 2)
+    )
+    [pair] = judged_systems(few).differences
+    assert pair.judge_weight == 0
+    assert "2 labeled clusters count as 2.0" in str(pair.difference_warning)
+
+
 def test_named_clusters_widen_the_intervals() -> None:
     rng = np.random.default_rng(13)
     topic = np.repeat(rng.normal(size=(2, 100)), 10, axis=1)

@@ -28,6 +28,8 @@ SECTIONS = {
         "repeat", "annotator", "document", "start", "end", "type_column", "inclusion_probability",
         "predicted", "fixed",
         "repeat", "annotator", "document", "start", "end", "type_column", "judge", "inclusion_probability",
+        "repeat", "annotator", "document", "start", "end", "type_column", "judge", "system_a", "system_b",
+        "inclusion_probability",
     ),
     "Logs of evaluations": ("log_format", "normalise", "gold", "scorer", "allow_dropped"),
     "Bins, intervals and draws": (

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from calibrant.estimation.judged_means import JudgedTable, rogan_gladen
     from calibrant.estimation.judging import judged_systems
     from calibrant.estimation.judging_bias import judge_bias
+    from calibrant.estimation.judging_preferences import bradley_terry, preference_table
     from calibrant.estimation.results import (
         CentralSet,
         CentralSets,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
         JudgeBias,
         JudgedDifference,
         JudgedMethod,
+        JudgedStrength,
         JudgedSystem,
         JudgedSystems,
         JudgeErrors,
@@ -74,6 +76,7 @@ __all__ = [
     "JudgeErrors",
     "JudgedDifference",
     "JudgedMethod",
+    "JudgedStrength",
     "JudgedSystem",
     "JudgedSystems",
     "JudgedTable",
@@ -88,6 +91,7 @@ __all__ = [
     "SampledStratum",
     "Stages",
     "TransportedSystem",
+    "bradley_terry",
     "central_set_hits",
     "compare_counts",
     "corrected_counts",
@@ -102,6 +106,7 @@ __all__ = [
     "number_interval",
     "plan_estimate",
     "poisson_binomial",
+    "preference_table",
     "propagate",
     "quantile_calibration",
     "regress",

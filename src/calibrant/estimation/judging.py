@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -22,6 +23,7 @@ from calibrant.estimation.judged_means import (
     gain_of,
     mean_by_method,
     mean_of,
+    near_an_end,
     own_mean,
     warning_of,
     weighted_mean,
@@ -233,7 +235,7 @@ def _system(
         labels_alone = mean_by_method(table, answers, "labels", level)
     if len(rows) >= ENOUGH:
         unequal = answers.chance is not None and float(np.ptp(answers.chance[rows])) > DUST
-        method = "dsl" if unequal and table.binary else "ppi++"
+        method = "dsl" if unequal and table.binary and not answers.clustered else "ppi++"
         corrected, warned = own_mean(table, answers, method, level)
         gain = gain_of(answers, level)
     elif moved is not None:
@@ -333,6 +335,7 @@ def _difference(
 ) -> tuple[JudgedDifference, tuple[float, float]]:
     """Return the difference of a pair; and its variance, and the part of it that falls with the labels."""
     units = int(answers[0].unit.max()) + 1
+    labels = [own.label[own.rows] for own in answers]
     gap = mean_of(answers[0], units) - mean_of(answers[1], units)
     weight, width = gap.weight(), table.high - table.low
     estimate, alone = gap.with_weight(weight, tuned=True), gap.with_weight(0.0, tuned=False)
@@ -348,8 +351,9 @@ def _difference(
         p_value=tail(estimate.value / estimate.error, estimate.freedom, "two-sided"),
         gain=(alone.error / estimate.error) ** 2,
         judge_weight=weight,
-        difference_warning=warning_of(estimate, gap.sizes.sum(axis=0)),
-    ), (estimate.error**2, min(estimate.error**2, float(labelled @ labelled)))
+        difference_warning=warning_of(estimate, gap.sizes.sum(axis=0))
+        or next((text for text in map(partial(near_an_end, table), labels) if text is not None), None),
+    ), (estimate.error**2, min(estimate.error**2, float((labelled * labelled).sum())))
 
 
 def _verdict(pair: JudgedDifference, p_value: float | None, level: float, margin: float | None) -> str:

@@ -24,7 +24,20 @@ from calibrant.cli.options import Printing, command_line, printing
     label_range=click.Tuple([float, float]),
     view="class:NAME",
     transport_from="SYSTEM",
-    **dict.fromkeys(("system", "item", "judge", "label", "inclusion_probability", "cluster", "bias"), "NAME"),
+    **dict.fromkeys(
+        (
+            "system",
+            "system_a",
+            "system_b",
+            "item",
+            "judge",
+            "label",
+            "inclusion_probability",
+            "cluster",
+            "bias",
+        ),
+        "NAME",
+    ),
 )
 @printing
 def command(source: str, printing: Printing, **options: Any) -> None:
@@ -33,6 +46,9 @@ def command(source: str, printing: Printing, **options: Any) -> None:
     FILE is a table with one row per answer: columns system, item (the prompt), judge (the judge's score) and
     label (from a person or a better judge), which is empty for most answers. The labeled answers must be a
     random sample; the same prompts for all systems are best.
+
+    For preferences between two answers, it has one row per comparison: columns system_a, system_b, item, and
+    a, b or tie as judge and label.
 
     The means and the paired differences are those of the labels, which the judge's scores make more precise
     if they follow the labels. The mean judge score is shown beside them; it is no estimate of the mean label.

@@ -118,7 +118,15 @@ class JudgedDifference(Record, frozen=True, kw_only=True):
 
     first: Annotated[str, name("First", "First system of the pair.")]
     second: Annotated[str, name("Second", "Second system of the pair.")]
-    items: Annotated[int, number("Prompts", "Prompts that both answered.", group=DATA, headline=True)]
+    items: Annotated[
+        int,
+        number(
+            "Prompts",
+            "Prompts that both answered; comparisons of both, in a table of preferences.",
+            group=DATA,
+            headline=True,
+        ),
+    ]
     labelled: Annotated[
         int,
         number("Labeled", "Prompts with a label for at least one of both.", group=DATA, headline=True),
@@ -200,6 +208,34 @@ class JudgedDifference(Record, frozen=True, kw_only=True):
     difference_warning: Annotated[
         str | None, warning("Few clusters, few labels of a kind, or values that are very skewed.")
     ] = None
+
+
+class JudgedStrength(Record, frozen=True, kw_only=True):
+    """Bradley-Terry score of one system."""
+
+    system: System
+    score: Annotated[
+        Quantity,
+        number(
+            "Score",
+            "Log-odds of winning a comparison, with mean 0 over the systems, from all preferences of the "
+            "judge and the labels of some.",
+            group=SCORES,
+            headline=True,
+            signed=True,
+        ),
+    ]
+    judge_alone: Annotated[
+        float | None,
+        number(
+            "Judge alone",
+            "The score from the judge's preferences alone.",
+            group=SCORES,
+            headline=True,
+            signed=True,
+            short="judge alone",
+        ),
+    ]
 
 
 class JudgeErrors(Record, frozen=True, kw_only=True):
@@ -347,6 +383,10 @@ class JudgedSystems(Record, frozen=True, kw_only=True):
             "Tests if a map from judge scores to labels, learned on the source, holds for the others.",
         ),
     ] = ()
+    strengths: Annotated[
+        tuple[JudgedStrength, ...],
+        rows("Bradley-Terry scores", "Scores of the systems in a table of preferences."),
+    ] = ()
     errors: Annotated[
         tuple[JudgeErrors, ...],
         rows("Error rates of the judge", "Sensitivity and specificity of a binary judge."),
@@ -396,7 +436,7 @@ class JudgedSystems(Record, frozen=True, kw_only=True):
         names = ["systems"]
         if self.differences and len(self.systems) <= MOST_SYSTEMS:
             names.append("differences")
-        names += [part for part in ("transport", "bias", "methods") if getattr(self, part)]
+        names += [part for part in ("strengths", "transport", "bias", "methods") if getattr(self, part)]
         return tuple(tables[one] for one in names)
 
     def summary(self) -> str:
@@ -406,8 +446,10 @@ class JudgedSystems(Record, frozen=True, kw_only=True):
         if len(self.differences) == 1:
             parts.append(self._pair(self.differences[0]))
         elif self.differences:
-            best = self.systems[0]
-            others = [row.system for row in self.systems[1:] if {*row.letters} & {*best.letters}]
+            best = next((row for row in self.systems if row.letters), self.systems[0])
+            others = [
+                row.system for row in self.systems if row is not best and {*row.letters} & {*best.letters}
+            ]
             beside = f", not distinguishable from {', '.join(others)}" if others else ""
             parts.append(f"{best.system} has the best corrected mean{beside}.")
             parts.append(f"{len(settled)} of {counted(len(self.differences), 'pair')} differ.")

@@ -8,17 +8,23 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from calibrant._checks import Floats, shown
+from calibrant._checks import Floats, Integers, shown
 from calibrant.estimation.estimating import check_inclusion
 from calibrant.estimation.judged_means import JudgedTable
 from calibrant.estimation.judging import judged_systems
 from calibrant.estimation.judging_bias import judge_bias
+from calibrant.estimation.judging_preferences import bradley_terry, preference_table
 from calibrant.estimation.results.judging import JudgedSystems
 from calibrant.exceptions import InputError
 from calibrant.io.roles import FoundColumns, Role, open_table, read_table
 from calibrant.io.tables import Table, listed
 
 INCLUSION = "inclusion_probability"
+PREFERENCES = {
+    **dict.fromkeys(("a", "model_a", "system_a"), 1.0),
+    **dict.fromkeys(("b", "model_b", "system_b"), 0.0),
+    "tie": 0.5,
+}
 CLASSES = "if both columns contain class names, compare one class with `view='class:NAME'`"
 
 
@@ -33,6 +39,8 @@ def judge(
     bias: Sequence[str] | None = None,
     label_range: tuple[float, float] | None = None,
     system: str = "system",
+    system_a: str = "system_a",
+    system_b: str = "system_b",
     item: str = "item",
     judge: str = "judge",
     label: str = "label",
@@ -50,7 +58,9 @@ def judge(
         Table (a file or a dataframe) with one row per answer: ``system``, ``item`` (the prompt), ``judge``
         (the score, grade or class from the judge) and ``label`` (from a person or a better judge), which is
         empty for most answers. Labeled answers must be a random sample, or have a probability of being
-        labeled.
+        labeled. For preferences, one row per comparison of two answers: ``system_a`` and ``system_b`` instead
+        of ``system``, and ``a``, ``b`` or ``tie`` as ``judge`` and ``label``; means are then win rates, in
+        which a tie is one half.
     view
         Class whose proportion is compared, ``class:NAME``, if judge and labels are class names. None: both
         are numbers, of which the means are compared.
@@ -64,12 +74,15 @@ def judge(
     transport_from
         System whose labels are tested on the other systems. None: the system with the most labels.
     bias
-        Columns, such as the length of the answer or its position, of which the judge's error may depend.
+        Columns, such as the length of the answer, on which the judge's error may depend. For preferences,
+        ``length`` means the columns ``length_a`` and ``length_b``, and ``position`` the place of an answer.
     label_range
         Lowest and highest possible label. None: 0 and 1 if all values are in [0, 1], else the lowest and the
         highest judge score.
     system
         Column that names the system.
+    system_a, system_b
+        Columns of the two systems of a comparison, in the order in which the judge saw them.
     item
         Column that names the prompt.
     judge
@@ -113,18 +126,23 @@ def judge(
         hint = f"rename it, or write {INCLUSION} = 1 / weight if that is the probability of being labeled"
         message = "means of judged answers do not use weights"
         raise InputError(message, hint, code="parameter", file=table.name, column="weight")
-    kind: Any = "finite" if view is None else "name"
     columns = [name.strip() for text in bias or () for name in text.split(",")]
+    preferences = system not in table.columns and {system_a, system_b} <= {*table.columns}
+    kind: Any = "finite" if view is None and not preferences else "name"
+    compared = [Role("system_a", column=system_a), Role("system_b", column=system_b)]
     roles = [
-        Role("system", column=system),
+        *(compared if preferences else [Role("system", column=system)]),
         Role("item", column=item),
         Role("judge", kind, judge),
         Role("cluster", column=cluster, needed=False),
     ]
+    if preferences:
+        columns = [name for name in columns if name != "position"]  # which is that of the two systems
+    read = [f"{name}_{side}" for name in columns for side in "ab"] if preferences else columns
     of_labels = [
         Role("label", kind, label, gaps=True),
         Role(INCLUSION, "score", inclusion_probability, needed=False),
-        *(Role(f"bias {name}", column=name) for name in columns),
+        *(Role(f"bias {name}", column=name) for name in read),
     ]
     try:
         rows, labelled = read_table(table, roles), read_table(table, of_labels)
@@ -134,7 +152,6 @@ def judge(
         elif error.code == "empty" and error.column == label:
             error.message, error.hint = "no answer has a label", "label a random sample of the answers"
         raise
-    _check_once(rows)
     if INCLUSION in labelled:
         try:
             check_inclusion(
@@ -143,24 +160,32 @@ def judge(
         except InputError as error:
             raise labelled.placed(error, part=INCLUSION) from None
     places = labelled.rows - table.first_row
-    scores, labels, (low, high) = _values(table, rows, labelled, view, label_range)
-    every = np.full(len(scores), np.nan)
-    every[places] = labels
+    count = len(rows["item"])
     chance = None
     if INCLUSION in labelled:
-        chance = np.full(len(scores), np.nan)
+        chance = np.full(count, np.nan)
         chance[places] = labelled[INCLUSION]
-    judged = JudgedTable(
-        rows.names["system"],
-        rows["system"],
-        rows["item"],
-        scores,
-        every,
-        rows.get("cluster"),
-        chance,
-        low,
-        high,
-    )
+    every = np.full(count, np.nan)
+    if preferences:
+        if view is not None or label_range is not None:
+            message = "preferences have no classes and no range"
+            raise InputError(message, "leave out `view` and `label_range`", code="parameter")
+        systems, first, second = _compared(rows)
+        scores, every[places] = _preferred(rows, "judge"), _preferred(labelled, "label")
+        unit = rows["cluster"] if "cluster" in rows else rows["item"]
+        judged = preference_table(systems, first, second, scores, every, unit, chance)
+        texts = {
+            name: np.concatenate([labelled.texts(f"bias {name}_{side}") for side in "ab"]) for name in columns
+        }
+        half = np.repeat(["first", "second"], len(places))
+        texts = {"position": half.astype(object), **texts} if bias is not None else {}
+    else:
+        _check_once(rows)
+        scores, labels, (low, high) = _values(table, rows, labelled, view, label_range)
+        every[places] = labels
+        systems, unit = rows.names["system"], rows.get("cluster")
+        judged = JudgedTable(systems, rows["system"], rows["item"], scores, every, unit, chance, low, high)
+        texts = {name: labelled.texts(f"bias {name}") for name in columns}
     record = judged_systems(
         judged,
         methods=methods,
@@ -170,9 +195,50 @@ def judge(
         level=level,
         power=power,
     )
-    found = judge_bias(judged, {name: labelled.texts(f"bias {name}") for name in columns}, level=level)
+    found = judge_bias(judged, texts, level=level)
+    if preferences:
+        record = replace(record, strengths=bradley_terry(judged, level=level), items_warning=None)
     clusters = "prompts" if "cluster" not in rows else rows.roles["cluster"].name
     return replace(record, bias=found, clusters=clusters, command=command)
+
+
+def _compared(rows: FoundColumns) -> tuple[tuple[str, ...], Integers, Integers]:
+    """Return the names of the systems, and the codes of the two systems of each comparison."""
+    names = tuple(dict.fromkeys([*rows.names["system_a"], *rows.names["system_b"]]))
+    place = {name: code for code, name in enumerate(names)}
+    first, second = (
+        np.array([place[name] for name in rows.names[part]], np.int64)[rows[part]]
+        for part in ("system_a", "system_b")
+    )
+    same = np.flatnonzero(first == second)
+    if len(same):
+        message = f"{shown(names[first[same[0]]])} is compared with itself"
+        raise rows.error(int(same[0]), message, "name two systems", "duplicate", part="system_b")
+    pair = (first * len(names) + second) * (int(rows["item"].max()) + 1) + rows["item"]
+    order = np.argsort(pair, kind="stable")
+    twice = np.flatnonzero(np.diff(pair[order]) == 0)
+    if len(twice):
+        row = int(order[1:][twice].min())
+        message = (
+            f"{shown(names[first[row]])} and {shown(names[second[row]])} are compared twice, in one order"
+        )
+        message += f", on prompt {shown(rows.names['item'][rows['item'][row]])}"
+        raise rows.error(row, message, "keep one row per prompt and order", "duplicate", part="item")
+    return names, first, second
+
+
+def _preferred(rows: FoundColumns, part: str) -> Floats:
+    """Return 1 where the first answer is preferred, 0 where the second is, and 0.5 for a tie."""
+    values = []
+    for code, name in enumerate(rows.names[part]):
+        word = name.strip().casefold()
+        if word not in PREFERENCES:
+            hint = "write a, b or tie"
+            row = int(np.flatnonzero(rows[part] == code)[0])
+            raise rows.error(row, f"{shown(name)} is no preference", hint, "label-value", part=part)
+        values.append(PREFERENCES[word])
+    preferred: Floats = np.array(values)[rows[part]]
+    return preferred
 
 
 def _check_once(rows: FoundColumns) -> None:
