@@ -156,6 +156,51 @@ def table(title: str, cells: list[Cell], samples: int) -> str:
     return "\n".join([f"## {title}\n", *(f"| {line} |" for line in lines), ""])
 
 
+def transport_table(samples: int) -> str:
+    """Return how a system with few labels fares with the labels of another, in Markdown."""
+    lines = [
+        "labels of B | judge's shift on B | holds | undecided | does not hold | covered if it holds | "
+        "covered within the margin | covered if undecided",
+        "|".join(["---:"] * 8),
+    ]
+    for labels in (4, 8):
+        for shift in (0.0, 0.05, 0.1, 0.3):
+            rng = np.random.default_rng(1)
+            number = dict.fromkeys(("holds", "undecided", "does not hold"), 0)
+            inside, within = dict.fromkeys(number, 0), 0
+            for _ in range(samples):
+                quality = rng.beta(3, 2, (2, 1000))
+                judge = np.clip(quality + 0.1 * rng.normal(size=(2, 1000)), 0, 1)
+                judge[1] = np.clip(judge[1] + shift, 0, 1)
+                known = np.full((2, 1000), np.nan)
+                known[0, :200] = quality[0, :200]
+                known[1, 200 : 200 + labels] = quality[1, 200 : 200 + labels]
+                code, item = np.repeat([0, 1], 1000), np.tile(np.arange(1000), 2)
+                record = judged_systems(JudgedTable(("A", "B"), code, item, judge.ravel(), known.ravel()))
+                [verdict] = [row.verdict for row in record.transport]
+                [mean] = [row.corrected for row in record.systems if row.system == "B"]
+                number[verdict] += 1
+                if mean.low is not None and mean.high is not None:
+                    inside[verdict] += mean.low <= 0.6 <= mean.high
+                    if verdict == "holds":
+                        within += mean.low - 0.1 <= 0.6 <= mean.high + 0.1
+            of = [
+                "-" if not number[verdict] else f"{100 * count / number[verdict]:.0f}"
+                for verdict, count in (
+                    ("holds", inside["holds"]),
+                    ("holds", within),
+                    ("undecided", inside["undecided"]),
+                )
+            ]
+            shares = [f"{100 * count / samples:.0f}" for count in number.values()]
+            lines.append(" | ".join([f"{labels}", f"{shift:g}", *shares, *of]))
+    text = (
+        "Graded answers of two systems with mean 0.6; A has 200 labels, and B has few. The judge's scores of "
+        "B are shifted before they are clipped to [0, 1]. The margin is 0.1.\n"
+    )
+    return "\n".join(["## Few labels of a system\n", text, *(f"| {line} |" for line in lines), ""])
+
+
 def page(samples: int) -> str:
     """Return the page."""
     kinds = ("binary", "graded", "grades 1 to 5")
@@ -192,6 +237,7 @@ def page(samples: int) -> str:
         table("Other labeled prompts for each system", apart, samples),
         table("Rare outcomes", rare, samples),
         table("Clusters of prompts", clusters, samples),
+        transport_table(samples),
     ]
     return "\n".join([head, *parts])
 
