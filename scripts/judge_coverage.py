@@ -147,9 +147,9 @@ def measured(cell: Cell, samples: int) -> list[str]:
 
 def table(title: str, cells: list[Cell], samples: int) -> str:
     """Return a table of cells in Markdown."""
-    heads = ("labels", "judge", "labeled", "design", "means", "warned", "differences", "warned")
-    heads = (*heads, "no interval", "false verdicts", "gain", "judge alone")
-    lines = [" | ".join(heads), "|".join(["---"] * 4 + ["---:"] * 8)]
+    heads = "labels | judge | labeled | design | means | warned | differences | warned | no interval"
+    heads += " | false verdicts | gain | judge alone"
+    lines = [heads, "|".join(["---"] * 4 + ["---:"] * 8)]
     for cell in cells:
         lines.append(" | ".join(measured(cell, samples)))
         print(lines[-1], flush=True)

@@ -43,6 +43,7 @@ SECTIONS = {
     ),
     "Printing": ("shape", "table", "meanings", "fail_if", "width", "title"),
     "More": (
+        "transport_from", "label_range",
         "against", "reference", "alpha", "epsilon", "restart", "cluster_size", "label_correlation", "beta",
         "with_text", "verbs", "columns", "rates", "ontonotes", "ptb", "nyt", "train",
         "threads", "workers", "executor", "engine",

@@ -183,8 +183,8 @@ def judge(
         _check_once(rows)
         scores, labels, (low, high) = _values(table, rows, labelled, view, label_range)
         every[places] = labels
-        systems, unit = rows.names["system"], rows.get("cluster")
-        judged = JudgedTable(systems, rows["system"], rows["item"], scores, every, unit, chance, low, high)
+        systems, cluster = rows.names["system"], rows.get("cluster")
+        judged = JudgedTable(systems, rows["system"], rows["item"], scores, every, cluster, chance, low, high)
         texts = {name: labelled.texts(f"bias {name}") for name in columns}
     record = judged_systems(
         judged,
