@@ -445,8 +445,12 @@ class JudgedSystems(Record, frozen=True, kw_only=True):
         parts = []
         if len(self.differences) == 1:
             parts.append(self._pair(self.differences[0]))
+        elif self.differences and not any(row.letters for row in self.systems):
+            parts.append(
+                "No two systems have enough labels to be compared: label 10 answers or more of each."
+            )
         elif self.differences:
-            best = next((row for row in self.systems if row.letters), self.systems[0])
+            best = next(row for row in self.systems if row.letters)
             others = [
                 row.system for row in self.systems if row is not best and {*row.letters} & {*best.letters}
             ]

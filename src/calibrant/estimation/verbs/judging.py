@@ -183,8 +183,8 @@ def judge(
         _check_once(rows)
         scores, labels, (low, high) = _values(table, rows, labelled, view, label_range)
         every[places] = labels
-        systems, cluster = rows.names["system"], rows.get("cluster")
-        judged = JudgedTable(systems, rows["system"], rows["item"], scores, every, cluster, chance, low, high)
+        systems, group = rows.names["system"], rows.get("cluster")
+        judged = JudgedTable(systems, rows["system"], rows["item"], scores, every, group, chance, low, high)
         texts = {name: labelled.texts(f"bias {name}") for name in columns}
     record = judged_systems(
         judged,
