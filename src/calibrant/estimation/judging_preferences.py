@@ -41,6 +41,13 @@ def preference_table(
         (n,) prompt or cluster of each comparison: both orders of two answers are in one.
     chance
         (n,) probability of having been labeled; None if it is the same for all.
+
+    Examples
+    --------
+    >>> wins, unknown = np.array([1.0, 0.5]), np.array([1.0, np.nan])
+    >>> table = preference_table(("A", "B"), np.array([0, 0]), np.array([1, 1]), wins, unknown, np.arange(2))
+    >>> table.system.tolist(), table.judge.tolist()
+    ([0, 0, 1, 1], [1.0, 0.5, 0.0, 0.5])
     """
     rows = np.arange(len(first))
     return JudgedTable(
