@@ -263,6 +263,10 @@ def studies() -> str:
             "(run_coverage.md) beside other libraries, of [corrected counts](estimate_coverage.md), also "
             "[by sampling design](sampling_coverage.md), of [regressions with predicted variables]"
             "(regression_coverage.md), and of [intervals in difficult situations](interval_limits.md).",
+            "[by sampling design](sampling_coverage.md), and of [intervals in difficult situations]"
+            "(run_coverage.md) beside other libraries, of [corrected counts](estimate_coverage.md), of "
+            "[judged systems](judge_coverage.md), and of [intervals in difficult situations]"
+            "(interval_limits.md).",
             "",
             "The last columns count the numbers of each page by [verdict](#verdicts).",
             "",
