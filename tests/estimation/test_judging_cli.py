@@ -128,3 +128,30 @@ def test_a_comparison_of_judge_scores_beside_labels_points_to_judge(
     run("compare", path, "--score", "judge").refused("a judge's scores", "`calibrant judge`")
     del judged["label"]
     assert run("compare", write(judged, tmp_path), "--score", "judge").code == 0
+
+
+def test_a_map_from_one_system_holds_for_its_clone_and_not_for_answers_made_to_fool_the_judge(
+    data: Path,
+) -> None:
+    folder, tables = data / "judged-arena", []
+    for system in ("base", "clone", "parallel-universe-prompt", "unhelpful"):
+        answers = pd.read_csv(folder / f"{system}.fresh.csv.gz").assign(system=system)
+        if system != "base":
+            probe = pd.read_csv(folder / f"{system}.probe.csv.gz").set_index("prompt_id")["oracle_label"]
+            answers["oracle_label"] = answers["prompt_id"].map(probe)
+        tables.append(answers)
+    record = calibrant.judge(
+        pd.concat(tables, ignore_index=True), item="prompt_id", judge="judge_score", label="oracle_label"
+    )
+    assert [(row.system, row.labelled, row.verdict) for row in record.transport] == [
+        ("clone", 50, "holds"),
+        ("parallel-universe-prompt", 50, "holds"),
+        ("unhelpful", 50, "does not hold"),
+    ]
+    margins = [row.least_margin for row in record.transport]
+    assert margins == pytest.approx([0.051, 0.052, 0.313], abs=0.0005)
+    residual = record.transport[-1].residual
+    # The residual under the calibrator of the source is -0.331 [-0.403, -0.259].
+    assert residual.estimate == pytest.approx(-0.275, abs=0.0005)
+    assert record.systems[-1].system == "unhelpful"
+    assert record.systems[-1].letters not in {row.letters for row in record.systems[:-1]}
