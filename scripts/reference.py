@@ -267,6 +267,8 @@ def studies() -> str:
             "(run_coverage.md) beside other libraries, of [corrected counts](estimate_coverage.md), of "
             "[judged systems](judge_coverage.md), and of [intervals in difficult situations]"
             "(interval_limits.md).",
+            "[by sampling design](sampling_coverage.md), of [judged systems](judge_coverage.md), and of "
+            "[intervals in difficult situations](interval_limits.md).",
             "",
             "The last columns count the numbers of each page by [verdict](#verdicts).",
             "",
