@@ -122,6 +122,7 @@ def place_of(tagged: Path, narrated: Path, tmp_path_factory: pytest.TempPathFact
             "pred_topic": score > 0.5,
             "age": np.sin(row),
             "party": part,
+        },
         "judged": {
             "system": [f"a_b & {each % 2}%" for each in row],
             "item": row // 2,

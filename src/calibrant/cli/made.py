@@ -26,10 +26,7 @@ SECTIONS = {
     "Columns": (
         "form", "score", "label", "prediction", "event", "class_column", "weight", "item", "system", "fold",
         "repeat", "annotator", "document", "start", "end", "type_column", "inclusion_probability",
-        "predicted", "fixed",
-        "repeat", "annotator", "document", "start", "end", "type_column", "judge", "inclusion_probability",
-        "repeat", "annotator", "document", "start", "end", "type_column", "judge", "system_a", "system_b",
-        "inclusion_probability",
+        "predicted", "fixed", "judge", "system_a", "system_b",
     ),
     "Logs of evaluations": ("log_format", "normalise", "gold", "scorer", "allow_dropped"),
     "Bins, intervals and draws": (
