@@ -121,6 +121,8 @@ def write_posts() -> None:
     ]
     years, party = rng.integers(2001, 2010, ITEMS), rng.choice(["left", "right"], ITEMS)
     csv.write_csv(pa.table({"topic": gold, "gpt": gpt, "year": years, "party": party}), "posts.csv")
+
+
 def write_judged() -> None:
     rng = np.random.default_rng(7)
     quality = rng.random((2, ITEMS))
