@@ -37,6 +37,7 @@ COMMANDS = {
     "plan-estimate": "{dated.parquet} --labels {labels.parquet} --width 0.2",
     "sample": "{dated.parquet} --size 50 -o {drawn.csv}",
     "regress": "{posts.parquet} --formula topic~age+party --family logistic",
+    "judge": "{judged.parquet} --bias length --method labels",
     "slices": "{long.parquet} --by part --by part,day",
     "report": "{short.parquet} {short.parquet} --name one --name two -o {a.html}",
     "plot": "{long.parquet} -o {a.pdf}",
@@ -121,6 +122,13 @@ def place_of(tagged: Path, narrated: Path, tmp_path_factory: pytest.TempPathFact
             "pred_topic": score > 0.5,
             "age": np.sin(row),
             "party": part,
+        },
+        "judged": {
+            "system": [f"a_b & {each % 2}%" for each in row],
+            "item": row // 2,
+            "judge": score,
+            "label": [float(each) if place < 120 else None for place, each in enumerate(label)],
+            "length": row % 50,
         },
         "folds": {"system": ["a_b", "c&%"] * 10, "fold": row[:20] // 2, "score": random.random(20)},
     }

@@ -123,6 +123,19 @@ def write_posts() -> None:
     csv.write_csv(pa.table({"topic": gold, "gpt": gpt, "year": years, "party": party}), "posts.csv")
 
 
+def write_judged() -> None:
+    rng = np.random.default_rng(7)
+    quality = rng.random((2, ITEMS))
+    judged = {
+        "system": np.repeat(["new", "old"], ITEMS),
+        "item": np.tile(np.arange(ITEMS), 2),
+        "judge": np.clip(quality + 0.1 * rng.normal(size=(2, ITEMS)), 0, 1).ravel(),
+        "label": [q if row % ITEMS < 60 else None for row, q in enumerate(quality.ravel().tolist())],
+        "length": rng.integers(1, 90, 2 * ITEMS),
+    }
+    csv.write_csv(pa.table(judged), "judged.csv")
+
+
 def write_store() -> None:
     """Write a store with the documents of news.jsonl."""
     from calibrant.events.files.store import StoredCount, StoredDocument
@@ -175,6 +188,7 @@ MADE = {
     "estimate": write_labels,
     "plan-estimate": write_labels,
     "regress": write_posts,
+    "judge": write_judged,
     "data": write_fetched,
     "store": write_store,
     "en_core_web_sm": write_pipeline,

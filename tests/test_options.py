@@ -20,7 +20,7 @@ from calibrant.recalibrate.methods import SETTINGS
 from tests.command_line import Run
 
 CORE = ("measure", "slices", "report", "plot", "plan", "fit", "apply", "convert")
-AT_THE_TOP = (*CORE, "agree", "compare", "monitor", "protocol", "estimate", "sample")
+AT_THE_TOP = (*CORE, "agree", "compare", "monitor", "protocol", "estimate", "judge", "sample")
 VERBS: dict[str, Callable[..., Any]] = {
     **{name: getattr(calibrant, name) for name in AT_THE_TOP},
     "plan-estimate": calibrant.plan_estimate,

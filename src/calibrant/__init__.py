@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         verbs,
     )
     from calibrant.estimation.verbs import estimate
+    from calibrant.estimation.verbs.judging import judge
     from calibrant.estimation.verbs.label_plans import plan_estimate
     from calibrant.estimation.verbs.regressing import regress
     from calibrant.estimation.verbs.sampling import sample
@@ -83,6 +84,7 @@ __all__ = [
     "exceptions",
     "fit",
     "io",
+    "judge",
     "load_tally",
     "measure",
     "metrics",

@@ -16,16 +16,11 @@ import pytest
 
 from calibrant import compare
 from calibrant.evaluation.results.runs import RunComparison
-from calibrant.evaluation.runs import (
-    TaskTable,
-    all_of_k,
-    compare_tasks,
-    groups_not_distinguishable,
-    items_note,
-)
-from calibrant.evaluation.significance import adjusted_p_values, paired_t_test
+from calibrant.evaluation.runs import TaskTable, all_of_k, compare_tasks, items_note
+from calibrant.evaluation.significance import paired_t_test
 from calibrant.exceptions import InputError
 from calibrant.io.log_scores import read_log_scores
+from calibrant.metrics.multiplicity import adjusted_p_values, groups_not_distinguishable
 from calibrant.metrics.tails import wilson
 from calibrant.verbs import report
 from tests.command_line import Run

@@ -68,6 +68,8 @@ COMMANDS = {
     "regress": "regress documents.csv --labels labels.csv --formula label~1 --predicted label=score",
     "regress-chances": "regress documents.csv --labels sampled.csv --formula label~1 --predicted label=score "
     "--family logistic --method dsl",
+    "judge": "judge judged.csv --bias length --method labels",
+    "judge-preferences": "judge preferences.csv --bias position",
     "slices": "slices parts.csv --by part --by length:3 --least 20",
     "slices-small": "slices parts.csv --by part,length:2 --rank signed --adjust fcr --most 2",
     "slices-wide": "slices wide.csv --by item:2 --view top --least 5",

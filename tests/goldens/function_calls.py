@@ -74,7 +74,7 @@ def calls() -> dict[str, Calls]:
         "queries": _queries(),
         "coreference_queries": _entity_queries(),
         "dependency_queries": _tree_queries(),
-        "estimation": {**_propagating(given), **_counting(given)},
+        "estimation": {**_propagating(given), **_counting(given), **_judging()},
         "evaluation": {
             **_agreeing(),
             **_comparing(given),
@@ -724,6 +724,35 @@ def _counting(given: Inputs) -> Calls:
         ],
         "RefittedRecalibrator.count": lambda: refitted().count(given.other),
         "RefittedRecalibrator.counts": lambda: refitted(periods=periods).counts([given.other, given.score]),
+    }
+
+
+def _judging() -> Calls:
+    rng = np.random.default_rng(3)
+    quality = rng.random((3, 60))
+    judge = np.clip(quality + 0.2 * rng.normal(size=(3, 60)), 0, 1)
+    judge[2] = np.clip(judge[2] + 0.5, 0, 1)
+    label = np.where(np.arange(60) < np.array([[40], [25], [6]]), quality, np.nan)
+    code, item = np.repeat([0, 1, 2], 60), np.tile(np.arange(60), 3)
+    table = estimation.JudgedTable(("A", "B", "C"), code, item, judge.ravel(), label.ravel())
+    length = rng.integers(1, 90, int((~np.isnan(label)).sum())).astype(str)
+    right, known = (quality > 0.5).astype(float), ~np.isnan(label)
+    binary = np.where(known, right, np.nan).ravel()
+    said = np.where(rng.random((3, 60)) < 0.8, right, 1 - right).ravel()
+    first, second = rng.permuted(np.tile([0, 1, 2], (90, 1)), axis=1)[:, :2].T
+    wins = rng.integers(0, 3, 90) / 2
+    compared = np.where(np.arange(90) < 40, wins, np.nan)
+    preferences = estimation.preference_table(
+        ("A", "B", "C"), first, second, rng.integers(0, 3, 90) / 2, compared, np.arange(90) // 2
+    )
+    return {
+        "judged_systems": lambda: estimation.judged_systems(table, margin=0.2),
+        "judged_systems:binary": lambda: estimation.judged_systems(
+            estimation.JudgedTable(("A", "B", "C"), code, item, said, binary), methods="all"
+        ),
+        "judge_bias": lambda: list(estimation.judge_bias(table, {"length": length})),
+        "rogan_gladen": lambda: estimation.rogan_gladen(said, binary, 0.95),
+        "bradley_terry": lambda: list(estimation.bradley_terry(preferences)),
     }
 
 

@@ -168,6 +168,29 @@ def _spans(folder: Path, random: np.random.Generator) -> None:
     write_table(folder / "gold-spans.csv", {**gold, "start": [*gold["start"][:-1], 3]})
 
 
+def _judged(folder: Path, random: np.random.Generator) -> None:
+    """Write a judge's scores of two systems, with labels of some and lengths; and preferences."""
+    quality = random.random((2, 80))
+    judge = np.clip(quality + [[0.0], [0.4]] + 0.1 * random.normal(size=(2, 80)), 0, 1)
+    columns = {
+        "system": np.repeat(["new", "old"], 80).tolist(),
+        "item": np.tile(np.arange(80), 2).tolist(),
+        "judge": [round(float(value), 3) for value in judge.ravel()],
+        "label": [round(float(q), 3) if each % 80 < 30 else "" for each, q in enumerate(quality.ravel())],
+        "length": random.integers(1, 90, 160).tolist(),
+    }
+    write_table(folder / "judged.csv", columns)
+    words = np.array(["a", "b", "tie"])
+    preferences = {
+        "item": (np.arange(80) // 2).tolist(),
+        "system_a": ["new", "old"] * 40,
+        "system_b": ["old", "new"] * 40,
+        "judge": words[random.integers(0, 3, 80)].tolist(),
+        "label": [str(words[random.integers(0, 3)]) if each < 40 else "" for each in range(80)],
+    }
+    write_table(folder / "preferences.csv", preferences)
+
+
 PREPARED = {
     "map.json": "fit binary.csv -o map.json",
     "class-map.json": "fit classes.csv --method platt --group class --min-scores 20 -o class-map.json",
@@ -183,7 +206,7 @@ PREPARED = {
 
 def write_inputs(folder: Path) -> None:
     """Write all inputs; each group has a separate seed, so that a change of one keeps the others."""
-    groups = (_binary, _undefined, _classes, _estimated, _annotated, _systems, _spans, _candidates)
+    groups = (_binary, _undefined, _classes, _estimated, _annotated, _systems, _spans, _candidates, _judged)
     for seed, group in enumerate(groups, 20):
         group(folder, np.random.default_rng(seed))
     for name, write in {"tagged": write_tagged, "narrated": write_narrated}.items():

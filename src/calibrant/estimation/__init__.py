@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     )
     from calibrant.estimation.estimating import METHODS, corrected_counts
     from calibrant.estimation.functions import Stages, exceedance, propagate, summary
+    from calibrant.estimation.judged_means import JudgedTable, rogan_gladen
+    from calibrant.estimation.judging import judged_systems
+    from calibrant.estimation.judging_bias import judge_bias
+    from calibrant.estimation.judging_preferences import bradley_terry, preference_table
     from calibrant.estimation.results import (
         CentralSet,
         CentralSets,
@@ -35,10 +39,21 @@ if TYPE_CHECKING:
         QuantileCalibration,
     )
     from calibrant.estimation.results.designs import DrawnSample, SampledStratum
+    from calibrant.estimation.results.judging import (
+        JudgeBias,
+        JudgedDifference,
+        JudgedMethod,
+        JudgedStrength,
+        JudgedSystem,
+        JudgedSystems,
+        JudgeErrors,
+        TransportedSystem,
+    )
     from calibrant.estimation.results.plans import EstimatePlan, PlannedLabels
     from calibrant.estimation.results.regressions import Regression, RegressionTerm
     from calibrant.estimation.total import RefittedRecalibrator, estimate_drift, total_interval
     from calibrant.estimation.verbs import estimate
+    from calibrant.estimation.verbs.judging import judge
     from calibrant.estimation.verbs.label_plans import plan_estimate
     from calibrant.estimation.verbs.regressing import regress
     from calibrant.estimation.verbs.sampling import sample
@@ -57,6 +72,14 @@ __all__ = [
     "Drift",
     "EstimatePlan",
     "Exceedance",
+    "JudgeBias",
+    "JudgeErrors",
+    "JudgedDifference",
+    "JudgedMethod",
+    "JudgedStrength",
+    "JudgedSystem",
+    "JudgedSystems",
+    "JudgedTable",
     "LevelCoverage",
     "PlannedLabels",
     "Propagated",
@@ -67,6 +90,8 @@ __all__ = [
     "RegressionTerm",
     "SampledStratum",
     "Stages",
+    "TransportedSystem",
+    "bradley_terry",
     "central_set_hits",
     "compare_counts",
     "corrected_counts",
@@ -75,12 +100,17 @@ __all__ = [
     "estimate_drift",
     "exceedance",
     "joint_probabilities",
+    "judge",
+    "judge_bias",
+    "judged_systems",
     "number_interval",
     "plan_estimate",
     "poisson_binomial",
+    "preference_table",
     "propagate",
     "quantile_calibration",
     "regress",
+    "rogan_gladen",
     "sample",
     "summary",
     "total_interval",

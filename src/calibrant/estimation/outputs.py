@@ -2,6 +2,7 @@
 
 from calibrant.estimation.results import CorrectedCounts
 from calibrant.estimation.results.designs import DrawnSample
+from calibrant.estimation.results.judging import JudgedSystems
 from calibrant.estimation.results.plans import EstimatePlan
 from calibrant.estimation.results.regressions import Regression
 from calibrant.records import Record
@@ -11,4 +12,5 @@ OUTPUTS: dict[str, type[Record]] = {
     "plan-estimate": EstimatePlan,
     "sample": DrawnSample,
     "regress": Regression,
+    "judge": JudgedSystems,
 }

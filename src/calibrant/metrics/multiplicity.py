@@ -1,8 +1,9 @@
-"""Many tests at once: p-values adjusted so that each can be held against the level itself."""
+"""Many tests at once: adjusted p-values, and groups of what the tests do not distinguish."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from string import ascii_letters
 from typing import Literal, get_args
 
 import numpy as np
@@ -60,3 +61,56 @@ def adjusted_p_values(p_values: Sequence[float | None], method: Adjustment = "ho
     for place, value in zip(order.tolist(), np.minimum(adjusted, 1).tolist(), strict=True):
         result[known[place]] = value
     return result
+
+
+def groups_not_distinguishable(names: Sequence[str], different: Collection[frozenset[str]]) -> list[str]:
+    """Return letters of groups: two names share a letter exactly if they are not in ``different``.
+
+    Each pair that is in no group so far starts one, to which names are added in order while they fit.
+
+    Parameters
+    ----------
+    names
+        Names, in order.
+    different
+        Pairs of names that are distinguishable.
+
+    References
+    ----------
+    Gramm and others (2007), "Algorithms for compact letter displays: comparison and evaluation",
+    Computational Statistics & Data Analysis 52: letters are a cover of the pairs by cliques.
+
+    Examples
+    --------
+    >>> groups_not_distinguishable(["a", "b", "c"], {frozenset("ac")})
+    ['A', 'AB', 'B']
+    """
+    alike = ~np.array([[frozenset((one, other)) in different for other in names] for one in names], bool)
+    covered, groups = np.zeros_like(alike), []
+    for one, other in zip(*np.nonzero(np.triu(alike)), strict=True):
+        if covered[one, other]:
+            continue
+        group, open_ = [int(one), int(other)] if one != other else [int(one)], alike[one] & alike[other]
+        open_[group] = False
+        while open_.any():
+            group.append(int(open_.argmax()))
+            open_ &= alike[group[-1]]
+            open_[group] = False
+        covered[np.ix_(group, group)] = True
+        groups.append(sorted(group))
+    groups.sort()
+    return [
+        "".join(letter(number) for number, group in enumerate(groups) if place in group)
+        for place in range(len(names))
+    ]
+
+
+def letter(number: int) -> str:
+    """Return the letter of a group; small letters come after Z, and letters with a number after z.
+
+    Examples
+    --------
+    >>> letter(0), letter(25), letter(26), letter(52)
+    ('A', 'Z', 'a', 'A2')
+    """
+    return ascii_letters[(number + 26) % 52] + (str(number // 52 + 1) if number >= 52 else "")

@@ -154,7 +154,7 @@ def skewness_of(values: NDArray[Any]) -> float:
     if not most:
         return 0.0
     values = values / most  # whose cubes neither overflow nor underflow
-    return float((values**3).sum() / (values @ values) ** 1.5)
+    return float((values * values * values).sum() / (values @ values) ** 1.5)
 
 
 def effective_number(size: NDArray[Any]) -> float:

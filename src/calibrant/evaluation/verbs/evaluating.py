@@ -20,6 +20,7 @@ from calibrant.evaluation.results.significance import Comparison
 from calibrant.evaluation.verbs.comparing_runs import compare_logs, compare_predictions, compare_table, is_run
 from calibrant.exceptions import InputError
 from calibrant.io.predictions import listed
+from calibrant.io.roles import open_table
 from calibrant.metrics.resampling import SAMPLES
 from calibrant.metrics.tails import Alternative
 from calibrant.seeds import Seed
@@ -281,6 +282,10 @@ def compare(
     if len(several) > 1 or is_run(several[0]):
         return compare_logs(several, score, cluster, gold, **given)
     source, score = several[0], "score" if score is None else score
+    if "judge" in score.lower() and "label" in (opened := open_table(source)).columns:
+        message = "these are a judge's scores, whose errors may favor a system, and the table has labels"
+        hint = "compare the systems by `calibrant judge`, which corrects the scores; or remove the labels"
+        raise InputError(message, hint, code="parameter", file=opened.name, column=score)
     if fold is None and repeat is None:
         named: dict[str, Any] = {"system": system, "item": item, "score": score, "task": task, "run": run}
         compared = compare_table(source, **named, cluster=cluster, **given)

@@ -1,0 +1,397 @@
+"""Means of labels that a judge's scores make more precise, with the influence of each prompt."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._checks import Floats, Integers
+from calibrant.estimation.estimating import corrected_counts
+from calibrant.estimation.results.judging import JudgeErrors
+from calibrant.metrics.tails import (
+    clopper_pearson,
+    cr2,
+    critical_value,
+    effective_number,
+    few_clusters,
+    quantile,
+    skewed,
+    skewness_of,
+    student,
+)
+from calibrant.records import Quantity
+from calibrant.records.words import counted
+
+ENOUGH = 10  # labels of a system, from which on it has a corrected mean of its own
+METHODS = ("labels", "ppi", "ppi++", "dsl", "prior-shift", "rogan-gladen")
+LEAST_DISTANCE = 5.0  # labels times their distance from an end of the range
+DUST = 1e-12
+
+
+@dataclass(frozen=True)
+class JudgedTable:
+    """Judge scores of the answers of systems, and labels of some.
+
+    Attributes
+    ----------
+    systems
+        Names of the S systems.
+    system, item
+        (n,) system and prompt of each row; no two rows have both in common.
+    judge
+        (n,) judge scores.
+    label
+        (n,) labels; NaN for an answer without one.
+    cluster
+        (n,) cluster of each row; None if each prompt is its own cluster.
+    chance
+        (n,) probability of having been labeled; None if it is the same for all answers of a system.
+    low, high
+        Ends of the range of labels.
+    """
+
+    systems: tuple[str, ...]
+    system: Integers
+    item: Integers
+    judge: Floats
+    label: Floats
+    cluster: Integers | None = None
+    chance: Floats | None = None
+    low: float = 0.0
+    high: float = 1.0
+
+    @property
+    def labelled(self) -> NDArray[np.bool_]:
+        """(n,) True for rows with a label."""
+        return ~np.isnan(self.label)
+
+    @property
+    def binary(self) -> bool:
+        """True if each label is 0 or 1, and judge scores are in [0, 1]."""
+        known = self.label[self.labelled]
+        return (self.low, self.high) == (0, 1) and bool(((known == 0) | (known == 1)).all())
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Answers of one system: judge scores, labels (NaN without one), weights of labels, and clusters."""
+
+    judge: Floats
+    label: Floats
+    weight: Floats
+    unit: Integers  # cluster, or prompt
+    clustered: bool
+    chance: Floats | None
+
+    @property
+    def rows(self) -> Integers:
+        """Places of the labeled answers."""
+        return np.flatnonzero(~np.isnan(self.label))
+
+
+@dataclass(frozen=True)
+class Mean:
+    """Sums over units, of which every estimate is a combination: labels alone, and the judge's correction.
+
+    Attributes
+    ----------
+    labels
+        Mean of the labels.
+    excess
+        Mean judge score of the labeled answers minus that of all answers.
+    of_labels, of_excess
+        (units,) influence of each unit on both.
+    sizes
+        (systems, units) fraction of the weight of each system's labels that is in each unit.
+    """
+
+    labels: float
+    excess: float
+    of_labels: Floats
+    of_excess: Floats
+    sizes: Floats
+
+    def __sub__(self, other: Mean) -> Mean:
+        return Mean(
+            self.labels - other.labels,
+            self.excess - other.excess,
+            self.of_labels - other.of_labels,
+            self.of_excess - other.of_excess,
+            np.vstack([self.sizes, other.sizes]),
+        )
+
+    @property
+    def units(self) -> int:
+        """Number of units with labels."""
+        return int(np.count_nonzero(self.sizes.any(axis=0)))
+
+    def weight(self) -> float:
+        """Return the weight of the judge scores with the least variance; 0 for one below it or few units."""
+        if self.units < ENOUGH:
+            return 0.0
+        # Not a product of BLAS, whose threads wait for each other at this size.
+        square = float((self.of_excess * self.of_excess).sum())
+        return max(0.0, float((self.of_labels * self.of_excess).sum()) / square) if square > DUST**2 else 0.0
+
+    def with_weight(self, weight: float, *, tuned: bool) -> Estimate:
+        """Return the estimate in which the judge scores have a weight; ``tuned`` if these data chose it."""
+        influence = self.of_labels - weight * self.of_excess
+        variance, freedom = variance_of_sum(influence, self.sizes)
+        if tuned and weight:  # the regression on the judge's scores takes one degree of freedom
+            units = self.units
+            variance *= max(1, units - 1) / max(1, units - 2)
+            freedom = max(1.0, freedom - 1)
+        return Estimate(self.labels - weight * self.excess, math.sqrt(variance), freedom, influence, weight)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean or a difference, with its standard error and the influence of each unit."""
+
+    value: float
+    error: float
+    freedom: float
+    influence: Floats
+    weight: float
+
+    @cached_property
+    def skewness(self) -> float:
+        """Skewness of the estimate."""
+        return skewness_of(self.influence)
+
+    def interval(self, level: float, low: float, high: float) -> Quantity:
+        """Return the estimate with its interval, both within a range."""
+        inside = min(high, max(low, self.value))
+        if self.error <= DUST * max(1.0, abs(high), abs(low)):
+            return Quantity(inside, reason="its values are equal, so their variance is unknown")
+        ends = student(self.value, self.error, self.freedom, level, self.skewness)
+        least, most = (min(high, max(low, end)) for end in ends)
+        return Quantity(inside, least, most, self.error)
+
+
+def variance_of_sum(influence: Floats, sizes: Floats) -> tuple[float, float]:
+    """Return the variance of a sum of the units' influences, CR2, and its degrees of freedom.
+
+    Units with labels of other systems than the rest are strata, as in Welch's test. Units without labels are
+    many, and add no uncertainty of their variance.
+    """
+    pattern = (sizes > 0).T @ (1 << np.arange(len(sizes)))
+    leverage = sizes.max(axis=0)
+    kinds = [pattern == kind for kind in np.unique(pattern) if kind]
+    if any(np.count_nonzero(kind) < 2 for kind in kinds):
+        kinds = [pattern > 0]
+    variance, uncertainty = float((influence[pattern == 0] ** 2).sum()), 0.0
+    for kind in kinds:
+        part = float((influence[kind] ** 2 / np.maximum(1 - leverage[kind], DUST)).sum())
+        freedom = cr2(sizes[:, kind].sum(axis=0), influence[kind])[1]
+        variance += part
+        uncertainty += part**2 / max(1.0, freedom)
+    return variance, variance**2 / uncertainty if uncertainty else 1.0
+
+
+def mean_of(answers: Answers, units: int) -> Mean:
+    """Return the sums of one system, over units that are counted from 0."""
+    rows = answers.rows
+    share = answers.weight[rows] / answers.weight[rows].sum()
+    label, judge = answers.label[rows], answers.judge[rows]
+    mean, of_labelled, of_all = float(share @ label), float(share @ judge), float(answers.judge.mean())
+    of_labels = totals(answers.unit[rows], share * (label - mean), units)
+    of_excess = totals(answers.unit[rows], share * (judge - of_labelled), units)
+    of_excess -= totals(answers.unit, (answers.judge - of_all) / len(answers.judge), units)
+    sizes = totals(answers.unit[rows], share, units)
+    return Mean(mean, of_labelled - of_all, of_labels, of_excess, sizes[None])
+
+
+def totals(unit: Integers, values: Floats, units: int = 0) -> Floats:
+    """Return (units,) sums of values."""
+    return np.bincount(unit, values, minlength=units).astype(np.float64)
+
+
+def answers_of(table: JudgedTable, rows: Integers) -> Answers:
+    """Return the answers of one system."""
+    chance = None if table.chance is None else table.chance[rows]
+    weight = np.ones(len(rows)) if chance is None else np.where(np.isnan(chance), 1.0, 1 / chance)
+    unit = table.item[rows] if table.cluster is None else table.cluster[rows]
+    return Answers(
+        table.judge[rows],
+        table.label[rows],
+        weight,
+        np.unique(unit, return_inverse=True)[1],
+        table.cluster is not None,
+        chance,
+    )
+
+
+def weighted_mean(values: Floats, weight: Floats, unit: Integers) -> Estimate:
+    """Return a weighted mean with its standard error over units."""
+    share = weight / weight.sum()
+    mean = float(share @ values)
+    influence = totals(unit, share * (values - mean))
+    variance, freedom = variance_of_sum(influence, totals(unit, share)[None])
+    return Estimate(mean, math.sqrt(variance), freedom, influence, 0.0)
+
+
+def own_mean(table: JudgedTable, answers: Answers, method: str, level: float) -> tuple[Quantity, str | None]:
+    """Return the mean from a system's own labels, and a warning."""
+    rows = answers.rows
+    # New clusters may differ in all answers, and `corrected_counts` knows the clusters of labels only.
+    if table.binary and (method in ("dsl", "prior-shift") or not answers.clustered):
+        counts = corrected_counts(
+            answers.judge,
+            rows,
+            answers.label[rows],
+            inclusion_probabilities=None if answers.chance is None else answers.chance[rows],
+            clusters=answers.unit[rows] if answers.clustered else None,
+            methods=[method],
+            population="superpopulation",
+            level=level,
+        )
+        [row] = counts.estimates
+        warnings = (row.few_warning, row.clusters_warning, row.dominant_warning, counts.selection_warning)
+        return row.share, next((text for text in warnings if text is not None), None)
+    if method in ("dsl", "prior-shift"):
+        return Quantity(None, reason="it is for labels that are 0 or 1"), None
+    mean = mean_of(answers, int(answers.unit.max()) + 1)
+    weight = {"labels": 0.0, "ppi": 1.0, "ppi++": mean.weight()}[method]
+    estimate = mean.with_weight(weight, tuned=method == "ppi++")
+    warned = warning_of(estimate, mean.sizes[0]) or near_an_end(table, answers.label[rows])
+    return estimate.interval(level, table.low, table.high), warned
+
+
+def warning_of(estimate: Estimate, size: Floats) -> str | None:
+    """Return a warning if the labels are of few units, or very skewed."""
+    few = few_clusters(size[size > 0], "labeled cluster")
+    return few or skewed(estimate.skewness, int(np.count_nonzero(size)))
+
+
+def near_an_end(table: JudgedTable, label: Floats) -> str | None:
+    """Return a warning if labels are so near an end of the range that the labels of the tail may be missing.
+
+    With grades of mean 0.03 in [0, 1], intervals of 30 labels covered 86 %.
+    """
+    distance = min(float(label.mean()) - table.low, table.high - float(label.mean()))
+    if len(label) * distance >= LEAST_DISTANCE * (table.high - table.low):
+        return None
+    return "labels are near an end of their range for their number, so that the interval may be too narrow"
+
+
+def mean_by_method(table: JudgedTable, answers: Answers, method: str, level: float) -> Quantity:
+    """Return the mean label of a system by one of the methods."""
+    if method == "rogan-gladen":
+        return rogan_gladen(answers.judge, answers.label, level) if table.binary else _binary_only()
+    if len(answers.rows) < (2 if method == "labels" else ENOUGH):
+        return Quantity(None, reason=f"{counted(len(answers.rows), 'label')}: too few")
+    return own_mean(table, answers, method, level)[0]
+
+
+def _binary_only() -> Quantity:
+    return Quantity(None, reason="it is for judges and labels that are 0 or 1")
+
+
+def rogan_gladen(judge: Floats, label: Floats, level: float) -> Quantity:
+    """Return the mean label from the error rates of a binary judge, with Lang and Reiczigel's interval.
+
+    Parameters
+    ----------
+    judge
+        (n,) scores, each 0 or 1.
+    label
+        (n,) labels, each 0 or 1; NaN without one.
+    level
+        Nominal coverage.
+
+    Examples
+    --------
+    >>> judge = np.repeat([1.0, 0, 1, 0, 1, 0], [45, 5, 5, 45, 300, 200])
+    >>> label = np.repeat([1.0, 1, 0, 0, np.nan, np.nan], [45, 5, 5, 45, 300, 200])
+    >>> print(rogan_gladen(judge, label, 0.95))
+    0.6042 [0.5215, 0.6841]
+    """
+    if not np.isin(judge, (0, 1)).all():
+        return _binary_only()
+    known = ~np.isnan(label)
+    positives, negatives = float(np.sum(label[known] == 1)), float(np.sum(label[known] == 0))
+    if not positives or not negatives:
+        return Quantity(None, reason="there are labels of one kind only")
+    z, n, p = quantile(level), float(len(judge)), float(judge.mean())
+    right = float(judge[known & (label == 1)].sum())
+    rejected = negatives - float(judge[known & (label == 0)].sum())
+    plain = right / positives + rejected / negatives - 1
+    # The interval adds labels and scores to each proportion, as Agresti and Coull's does.
+    sensitivity, specificity = (right + 1) / (positives + 2), (rejected + 1) / (negatives + 2)
+    youden = sensitivity + specificity - 1
+    if plain <= 0 or youden <= 0:
+        return Quantity(None, reason="the judge does not favor labels of 1 over labels of 0")
+    share, size = (n * p + z * z / 2) / (n + z * z), n + z * z
+    theta = (share + specificity - 1) / youden
+    of_sensitivity = sensitivity * (1 - sensitivity) / (positives + 2)
+    of_specificity = specificity * (1 - specificity) / (negatives + 2)
+    shift = 2 * z * z * (theta * of_sensitivity - (1 - theta) * of_specificity)
+    variance = share * (1 - share) / size + (1 - theta) ** 2 * of_specificity + theta**2 * of_sensitivity
+    half = z * math.sqrt(variance) / youden
+    estimate = min(1.0, max(0.0, (p + rejected / negatives - 1) / plain))
+    least, most = (min(1.0, max(0.0, theta + shift + sign * half)) for sign in (-1, 1))
+    return Quantity(estimate, min(least, estimate), max(most, estimate))
+
+
+def gain_of(answers: Answers, level: float) -> Quantity:
+    """Return the variance of the labels' mean over that of the corrected mean, by their correlation.
+
+    The interval is that of the correlation, by Fisher's transformation with the variance of its influence.
+    """
+    rows = answers.rows
+    share = answers.weight[rows] / answers.weight[rows].sum()
+    label, judge = (values - share @ values for values in (answers.label[rows], answers.judge[rows]))
+    spread, scores = float(share @ label**2), float(share @ judge**2)
+    if spread <= DUST or scores <= DUST:
+        return Quantity(None, reason="all its labels, or the judge's scores of them, are equal")
+    label, judge = label / math.sqrt(spread), judge / math.sqrt(scores)
+    correlation = min(1 - 1e-9, max(-1 + 1e-9, float(share @ (label * judge))))
+    influence = totals(answers.unit[rows], share * (label * judge - correlation * (label**2 + judge**2) / 2))
+    size = totals(answers.unit[rows], share)
+    units = effective_number(size)
+    variance, freedom = variance_of_sum(influence, size[None])
+    error = math.sqrt(variance) / (1 - correlation**2)
+    half = critical_value(level, freedom, "two-sided") * error
+    unlabelled = 1 - len(rows) / len(answers.judge)
+    cost = max(1.0, units - 2) / max(1.0, units - 1)  # of estimating the weight
+
+    def worth(of: float) -> float:
+        return cost / (1 - unlabelled * max(0.0, of) ** 2)
+
+    ends = (worth(math.tanh(math.atanh(correlation) + sign * half)) for sign in (-1, 0, 1))
+    low, middle, high = ends
+    return Quantity(middle, low, high)
+
+
+def error_rates(table: JudgedTable, answers: Answers, code: int, level: float) -> JudgeErrors | None:
+    """Return the error rates of a binary judge; None if it, or the labels, are not binary."""
+    rows = answers.rows
+    if not table.binary or not len(rows) or not np.isin(answers.judge, (0, 1)).all():
+        return None
+    rates, numbers = [], []
+    for kind in (1, 0):
+        own = answers.label[rows] == kind
+        right = (answers.judge[rows] == kind)[own]
+        numbers.append(int(own.sum()))
+        if not own.any():
+            rates.append(Quantity(None, reason=f"no label is {kind}"))
+            continue
+        number = float(own.sum())
+        rate = float(right.mean())
+        if answers.clustered and 0 < rate < 1:
+            spread = weighted_mean(right.astype(np.float64), np.ones(len(right)), answers.unit[rows][own])
+            if spread.error:  # the effective number of Korn and Graubard (1998)
+                number = min(number, rate * (1 - rate) / spread.error**2)
+        rates.append(Quantity(rate, *clopper_pearson(rate, number, level)))
+    return JudgeErrors(
+        system=table.systems[code],
+        positives=numbers[0],
+        negatives=numbers[1],
+        sensitivity=rates[0],
+        specificity=rates[1],
+    )
