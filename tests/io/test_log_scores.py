@@ -511,7 +511,7 @@ def test_a_field_of_the_samples_names_their_cluster(tmp_path: Path, run: Run) ->
         (lighteval, "passage_id", 4, "acc"),
         (lambda folder: alpaca(folder, "a", [1, 2, 2, 1]), "dataset", 2, None),
     ],
-    ids=str,
+    ids=["inspect", "nested", "promptfoo", "deepeval", "evals", "lighteval", "alpaca"],
 )
 def test_clusters_of_other_logs(
     tmp_path: Path, source: Any, name: str, clusters: int, metric: str | None
