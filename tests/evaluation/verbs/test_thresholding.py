@@ -14,6 +14,7 @@ from pyarrow import parquet as pq
 
 from calibrant.evaluation import AnswerSelection, order_quality, risk_coverage, threshold
 from calibrant.exceptions import InputError
+from calibrant.io.logs import open_log
 
 N = 300
 
@@ -222,3 +223,16 @@ def test_the_sentence_says_what_the_cut_does() -> None:
     assert "Keeping the most confident 80 % (confidence 0." in text
     assert "raises accuracy from" in " ".join(text.split())
     assert "All 300 answers are kept" in threshold(answers(), coverage=1).summary()
+
+
+def test_the_samples_of_a_log_below_the_threshold_are_written(tmp_path: Path) -> None:
+    log = Path(__file__).resolve().parents[2] / "archives" / "logs" / "lm_eval-0.4.13" / "toy__small"
+    low = tmp_path / "low.csv"
+    selection = threshold(log, coverage=0.5, output=low)
+    [point] = [point for point in selection.points if point.coverage == selection.cut]
+    written = pd.read_csv(low)
+    top = open_log(log, view="top").read()
+    assert len(written) == point.to_person == len(top.score) - point.items
+    assert (~written.label).sum() == point.errors_found
+    assert written.score.max() < point.threshold
+    assert sorted(written.score) == pytest.approx(sorted(top.score)[: len(written)])

@@ -210,7 +210,9 @@ def _write(predictions: Predictions, below: NDArray[np.bool_], output: str | os.
     if not below.any():
         message, hint = "all answers are kept, so that none goes to a person", "choose a smaller coverage"
         raise InputError(message, hint, code="output", file=name)
-    if predictions.log is not None or predictions.is_long_with_classes:
+    if predictions.log is not None:
+        predictions = predictions.of_top_labels()  # one row per sample: the answer and its probability
+    elif predictions.is_long_with_classes:
         raise InputError("its rows are not single answers", CONVERT, code="view", file=name)
     if predictions.ignored:
         message = "rows without a label that counts are neither kept nor left out"
