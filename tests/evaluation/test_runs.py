@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import combinations
+from math import comb
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ import pytest
 from calibrant import compare
 from calibrant.evaluation.results.runs import RunComparison
 from calibrant.evaluation.runs import TaskTable, all_of_k, compare_tasks, items_note
-from calibrant.evaluation.significance import paired_t_test
+from calibrant.evaluation.significance import mcnemar, paired_t_test
 from calibrant.exceptions import InputError
 from calibrant.io.log_scores import read_log_scores
 from calibrant.metrics.multiplicity import adjusted_p_values, groups_not_distinguishable
@@ -548,3 +550,22 @@ def test_accuracies_of_the_items_that_both_have_are_compared_in_pairs(*, cluster
     if not clusters:
         assert ends == pytest.approx((independent[0][0], independent[1][0]))
     assert row.first_accuracy.low <= right[0, kept].mean() <= row.first_accuracy.high
+
+
+def test_right_answers_of_single_runs_have_an_exact_test() -> None:
+    right = (np.random.default_rng(1).random((2, 80)) < [[0.85], [0.6]]).astype(float)
+    halves = [
+        TaskTable(f"t{at}", "acc", right[:, at::2], np.ones((2, 40), int), None, None, True) for at in (0, 1)
+    ]
+    compared = compare_tasks(["a", "b"], halves)
+    assert compared.overall[0].exact_p_value == pytest.approx(mcnemar(*right).p_value)
+    for row, table in zip(compared.tasks, halves, strict=True):
+        alone = int(((table.scores[0] == 1) & (table.scores[1] == 0)).sum())
+        both = int((table.scores[0] != table.scores[1]).sum())
+        tail = sum(comb(both, wins) for wins in range(min(alone, both - alone) + 1)) / 2**both
+        assert row.exact_p_value == pytest.approx(min(1.0, 2 * tail))
+    assert compared.overall[1].exact_p_value is None  # over tasks
+    several = replace(halves[0], runs=np.full((2, 40), 3))
+    clustered = replace(halves[0], clusters=np.arange(40) // 2)
+    for table in (several, clustered, replace(halves[0], right_or_wrong=False)):
+        assert compare_tasks(["a", "b"], [table]).overall[0].exact_p_value is None

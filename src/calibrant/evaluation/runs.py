@@ -25,6 +25,7 @@ from calibrant.evaluation.results.runs import (
 from calibrant.evaluation.results.significance import PairedTest
 from calibrant.evaluation.significance import (
     adjusted_p_values,
+    mcnemar,
     mean_interval,
     minimum_detectable_difference,
     paired_t_test,
@@ -141,6 +142,7 @@ def compare_tasks(
                     items=test.n,
                     difference=_within(test.difference, -most, most),
                     p_value=test.p_value,
+                    exact_p_value=_exact(tables, pair) if over == ITEMS else None,
                     simultaneous=_within(simultaneous, -most, most) if len(pairs) > 1 else None,
                     detectable=_detectable(test, level, power, effects),
                     interval_warning=test.warning,
@@ -194,6 +196,16 @@ def _both(table: TaskTable, pair: tuple[int, int]) -> tuple[Floats, Floats, NDAr
     return first[there], second[there], None if table.clusters is None else table.clusters[there]
 
 
+def _exact(tables: Sequence[TaskTable], pair: tuple[int, int]) -> float | None:
+    """Return the p-value of McNemar's exact test; None unless items are independent, with one run each."""
+    if not all(table.right_or_wrong and table.clusters is None and table.runs.max() == 1 for table in tables):
+        return None
+    both = [
+        np.concatenate(scores) for scores in zip(*(_both(table, pair)[:2] for table in tables), strict=True)
+    ]
+    return mcnemar(*both).p_value
+
+
 def _within(value: Quantity, low: float, high: float) -> Quantity:
     """Return a quantity whose interval ends at the limits of what is possible."""
     if value.low is None or value.high is None:
@@ -222,6 +234,7 @@ def _on_task(
         second_mean=float(second.mean()),
         difference=_within(test.difference, -most, most),
         p_value=test.p_value,
+        exact_p_value=_exact([table], pair),
         detectable=_detectable(test, level, power, {}),
         interval_warning=test.warning,
     )

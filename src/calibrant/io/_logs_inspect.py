@@ -72,6 +72,7 @@ class InspectLog:
         self.repeats = max(map(_whole, epochs)) > 1
         self.status = str(head.get("status", "started"))
         self.unlisted = self.items = 0
+        self.voted = False  # probabilities are proportions of votes
         self.listed = 0.0
         self.left_out = LeftOut("sample")
 
@@ -85,6 +86,11 @@ class InspectLog:
             notes.append(
                 f"{self.task}: the log-probabilities listed for the options add up to "
                 f"{self.listed / self.items:.3f} on average; not listed: {counted(self.unlisted, 'option')}"
+            )
+        if self.voted:
+            notes.append(
+                f"{self.task}: the probability of an option is its proportion of the answers over epochs, so "
+                "that the accuracy is that of the majority's answer"
             )
         notes += [f"{self.task}: {note}" for note in self.left_out.notes()]
         return notes
@@ -309,6 +315,7 @@ class InspectLog:
         return ["answer"], [float(value)], [0] if right else []
 
     def _over_epochs(self) -> Iterator[Block]:
+        self.voted = True
         votes: dict[str, Counter[str]] = {}
         first: dict[str, Sample] = {}
         seen: set[tuple[str, Any]] = set()

@@ -47,6 +47,16 @@ Holm = Annotated[
         short="p (Holm)",
     ),
 ]
+ExactPValue = Annotated[
+    float | None,
+    number(
+        "Exact p-value",
+        "McNemar's exact test, which assumes nothing about the number of items: for right and wrong answers, "
+        "one run per item, without clusters; else null.",
+        group=DIFFERENCE,
+        unit="p-value",
+    ),
+]
 Verdict = Annotated[
     str,
     number(
@@ -157,6 +167,7 @@ class TaskDifference(Record, frozen=True, kw_only=True):
     difference: Difference
     p_value: PValue
     holm_p_value: Holm = None
+    exact_p_value: ExactPValue = None
     detectable: Annotated[
         float | None,
         number(
@@ -179,6 +190,7 @@ class OverallDifference(Record, frozen=True, kw_only=True):
     difference: Difference
     p_value: PValue
     holm_p_value: Holm = None
+    exact_p_value: ExactPValue = None
     simultaneous: Annotated[
         Quantity | None,
         number(
