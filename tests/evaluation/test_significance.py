@@ -772,3 +772,11 @@ def test_exact_p_values_of_swaps_equal_those_of_fractions(origin: int) -> None:
 
 def test_a_p_value_of_mcnemars_test_is_not_0() -> None:
     assert defined(mcnemar([1] * 3000, [0] * 3000).p_value) > 0
+
+
+def test_a_difference_of_rounding_errors_is_zero() -> None:
+    first, second = np.array([0.1, 0.2, 0.3, 0.7]), np.array([0.3, 0.1, 0.2, 0.7])
+    first[3] = 0.7 + (second - first).sum()
+    test = paired_t_test(first, second)
+    assert test.difference.estimate == 0.0
+    assert mean_interval(first - second).mean.estimate == 0.0

@@ -220,6 +220,8 @@ class _Spread:
         self.n = len(values)
         cluster, count = _checks.clusters_of(clusters, "the scores", self.n)
         self.mean = float(values.mean())
+        if abs(self.mean) <= dust:
+            self.mean = 0.0
         residual = values - self.mean
         if np.abs(residual).max() <= dust:
             residual[:] = 0.0
