@@ -220,7 +220,7 @@ def test_a_comparison_of_runs_is_gated_on_accuracy_and_on_differences(root: Path
         "systems.mean.low < 0.8\ntasks.difference.low < 0\noverall.p_value > 1",
     )
     assert code == 3
-    assert "    calibrant: failed: systems.mean.low < 0.8 (2 of 2: toy/large: 0.751241" in summary
+    assert "    calibrant: failed: systems.mean.low < 0.8 (2 of 2: toy/large: 0.727056" in summary
     assert (
         "    calibrant: failed: tasks.difference.low < 0 (1 of 2: quiz_colours, toy/large, toy/small: "
         in summary

@@ -45,6 +45,7 @@ COMMANDS = {
     "apply": "{platt.json} {long.parquet} -o {better.parquet}",
     "convert": "{long.parquet} -o {converted.csv}",
     "agree": "{given.parquet}",
+    "threshold": "{long.parquet}",
     "compare": "{folds.parquet} --test-train-ratio 0.1",
     "plan-runs": "{runs.parquet} --difference 0.1",
     "protocol": "{example} -o {b.html}",

@@ -145,7 +145,7 @@ LONGEST_FUNCTION = 100
 # Lines of Python that each block or wing may have. A number falls with the code, and rises only with an entry
 # in docs/architecture.md that says what the lines are for.
 BUDGET = {
-    "": 111,
+    "": 112,
     "__main__": 37,
     "_checks": 695,
     "_kernels": 1894,

@@ -309,7 +309,7 @@ def rogan_gladen(judge: Floats, label: Floats, level: float) -> Quantity:
     >>> judge = np.repeat([1.0, 0, 1, 0, 1, 0], [45, 5, 5, 45, 300, 200])
     >>> label = np.repeat([1.0, 1, 0, 0, np.nan, np.nan], [45, 5, 5, 45, 300, 200])
     >>> print(rogan_gladen(judge, label, 0.95))
-    0.6042 [0.5215, 0.6841]
+    0.6042 [0.5146, 0.7072]
     """
     if not np.isin(judge, (0, 1)).all():
         return _binary_only()

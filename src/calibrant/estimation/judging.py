@@ -122,7 +122,7 @@ def judged_systems(
     >>> table = JudgedTable(("new", "old"), code, item, judge.ravel(), label.ravel())
     >>> [pair] = judged_systems(table).differences
     >>> round(pair.judge_difference, 2), pair.verdict
-    (-0.24, 'new')
+    (-0.27, 'new')
     """
     _checks.proportion(level, "level")
     _checks.proportion(power, "power", such_as=0.8)

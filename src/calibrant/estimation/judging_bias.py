@@ -55,7 +55,7 @@ def judge_bias(
     >>> table = JudgedTable(("A",), np.zeros(200, int), np.arange(200), judge, quality)
     >>> [row] = judge_bias(table, {"length": length.astype(str)})
     >>> print(row.value, f"{row.error:.2f}")
-    per SD 0.09 [0.08, 0.09]
+    per SD 0.09
     """
     rows = np.flatnonzero(table.labelled)
     system = np.unique(table.system[rows], return_inverse=True)[1]

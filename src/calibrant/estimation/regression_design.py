@@ -2,16 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from calibrant._checks import Floats, Integers
-from calibrant.estimation.formulas import Matrices
 from calibrant.estimation.sampling import EQUAL
 from calibrant.exceptions import InputError
 
 FAR = 5.0  # standard errors between the number of rows and that which probabilities imply
+
+
+@dataclass(frozen=True)
+class Matrices:
+    """Covariates and outcomes of a formula.
+
+    Attributes
+    ----------
+    names
+        Names of the p terms.
+    design, outcome
+        (N, p) and (N,) of all rows, from predictions.
+    gold_design, gold_outcome
+        (n, p) and (n,) of the labeled rows, from gold values.
+    """
+
+    names: list[str]
+    design: Floats
+    outcome: Floats
+    gold_design: Floats
+    gold_outcome: Floats
 
 
 class Design(NamedTuple):

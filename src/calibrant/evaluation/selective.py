@@ -131,7 +131,7 @@ def order_quality(
     --------
     >>> quality = order_quality([1, 1, 0, 1, 0], [0.9, 0.8, 0.7, 0.6, 0.5])
     >>> round(quality.auroc.estimate, 3), round(quality.rejection_ratio.estimate, 3)
-    (0.833, 0.712)
+    (0.833, 0.753)
     """
     level = _checks.proportion(level, "level")
     ranked = _ranked(correct, confidence, clusters)

@@ -38,11 +38,12 @@ def write_rows(predictions: Predictions, chosen: NDArray[np.bool_], output: str 
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> from calibrant.io import open_predictions
     >>> table = pa.table({"score": [0.2, 0.9], "label": [0, 1], "text": ["no", "yes"]})
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     rows = write_rows(open_predictions(table), np.array([True, False]), f"{folder}/low.csv")
-    ...     print(rows, open(f"{folder}/low.csv").read().split())
+    ...     print(rows, Path(folder, "low.csv").read_text().split())
     1 ['score,label,text', '0.2,0,"no"']
     """
     name, table = os.fspath(output), predictions.table

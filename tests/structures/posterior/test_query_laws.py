@@ -15,7 +15,7 @@ import pytest
 import calibrant.structures.posterior
 from calibrant.exceptions import InputError
 from calibrant.metrics.tally import Tally
-from calibrant.structures.posterior import AntecedentPosterior, ChainPosterior
+from calibrant.structures.posterior import AntecedentPosterior, ChainPosterior, DependencyPosterior
 from calibrant.structures.posterior.queries import Query
 from calibrant.verbs import measure
 
@@ -38,13 +38,21 @@ CHAIN = ChainPosterior(RNG.normal(size=(60, 3)), lengths=[6] * 10, tags=TAGS)
 GOLD_TAGS = [[TAGS[code] for code in RNG.integers(0, 3, 6)] for _ in range(10)]
 ANTECEDENTS = AntecedentPosterior(RNG.normal(size=5 * 10), [4] * 5)
 GOLD_ENTITIES = [["a", "b", "a", None], ["a", "a", "b", "b"]] * 2 + [["a", "b", "c", "d"]]
+SIZES = (5, 1, 7, 3) * 3
+TREES = DependencyPosterior(
+    [RNG.normal(size=(n, n + 1)) for n in SIZES], [RNG.normal(size=(n, n + 1, 3)) for n in SIZES]
+)
 
 # A posterior and its gold for each module, and what a function must be given besides.
 EXAMPLES: dict[str, tuple[Any, ...]] = {
     "queries": (CHAIN, GOLD_TAGS),
     "coreference_queries": (ANTECEDENTS, GOLD_ENTITIES),
+    "dependency_queries": (TREES, TREES.sample(1, seed=3)[0]),
 }
-MORE: dict[str, dict[str, Any]] = {"queries.tag_is": {"tag": "O"}}
+MORE: dict[str, dict[str, Any]] = {
+    "queries.tag_is": {"tag": "O"},
+    "dependency_queries.labeled_arcs": {"labels": ["1", "2", "0", "0"] * 12},
+}
 each = pytest.mark.parametrize("name", QUERIES)
 
 

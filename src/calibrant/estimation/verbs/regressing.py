@@ -9,10 +9,10 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrant._checks import Floats, Integers, is_list, one_of, proportion, shown
-from calibrant.estimation.formulas import frames, matrices, parsed
 from calibrant.estimation.regression import Fit, Problem, adjusted_outcome, check, few_labels, fit
 from calibrant.estimation.regression_design import absorb, labels_design
 from calibrant.estimation.results.regressions import Regression, RegressionTerm
+from calibrant.estimation.verbs.formulas import frames, matrices, parsed
 from calibrant.exceptions import InputError
 from calibrant.io.roles import FoundColumns, Role, find, open_table, read_table
 from calibrant.io.tables import Table, listed, one_column

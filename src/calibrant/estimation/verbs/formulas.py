@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._checks import Floats, Integers, shown
+from calibrant._checks import Integers, shown
+from calibrant.estimation.regression_design import Matrices
 from calibrant.exceptions import InputError
 from calibrant.io.tables import listed
 from calibrant.io.variables import Variable
@@ -22,27 +22,6 @@ if TYPE_CHECKING:
 
 COLORS = re.compile(r"\x1b\[[\d;]*m")  # formulaic marks the wrong part of a formula
 WHOLE = re.compile(r"(\[(?:T\.)?-?\d+)\.0\]")  # a category of whole numbers, which are read as floats
-
-
-@dataclass(frozen=True)
-class Matrices:
-    """Covariates and outcomes of a formula.
-
-    Attributes
-    ----------
-    names
-        Names of the p terms.
-    design, outcome
-        (N, p) and (N,) of all rows, from predictions.
-    gold_design, gold_outcome
-        (n, p) and (n,) of the labeled rows, from gold values.
-    """
-
-    names: list[str]
-    design: Floats
-    outcome: Floats
-    gold_design: Floats
-    gold_outcome: Floats
 
 
 def parsed(formula: str) -> tuple[Any, list[str]]:
