@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 from scipy.stats import t as student
 
-from calibrant.estimation.regression import Fit, Problem, check, few_labels, fit
+from calibrant.estimation.regression import Fit, Method, Problem, check, few_labels, fit
 from calibrant.exceptions import InputError
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "studies" / "regression_coverage.md"
@@ -225,7 +225,7 @@ def simulate(
                 continue
             try:
                 check(problem)
-                fits[method] = None if method == "ppi_py" else fit(problem, method)  # type: ignore[arg-type]
+                fits[method] = None if method == "ppi_py" else fit(problem, cast(Method, method))
             except InputError:
                 continue
         best = fits.get("recalibrated")

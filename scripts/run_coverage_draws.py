@@ -213,7 +213,7 @@ def peers() -> dict[str, Method]:
         return {}
     # Both search for the quantile of t at every call; it depends on the degrees of freedom only.
     errorbars.compare.t_for_confidence = lru_cache(errorbars.compare.t_for_confidence)
-    inspect._t_inv_cdf = lru_cache(inspect._t_inv_cdf)  # type: ignore[attr-defined]
+    vars(inspect)["_t_inv_cdf"] = lru_cache(vars(inspect)["_t_inv_cdf"])
 
     def of_errorbars(first: Floats, second: Floats, cluster: Any, _: Floats) -> Ends:
         pair = errorbars.compare.paired_compare(first, second, cluster)

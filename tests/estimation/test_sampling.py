@@ -313,9 +313,10 @@ def test_a_million_documents_are_drawn_in_seconds() -> None:
     table = pa.table(
         {"item": np.arange(10**6), "score": rng.random(10**6), "kind": rng.integers(0, 9, 10**6)}
     )
-    for options in ({"design": "uncertainty"}, {"by": "kind"}):
+    designs: tuple[dict[str, Any], ...] = ({"design": "uncertainty"}, {"by": "kind"})
+    for options in designs:
         start = time.process_time()
-        assert sample(table, size=2000, **options).drawn == 2000  # type: ignore[arg-type]
+        assert sample(table, size=2000, **options).drawn == 2000
         assert time.process_time() - start < 15
 
 
@@ -482,8 +483,9 @@ def test_groups_that_were_labeled_as_a_whole_are_noticed() -> None:
     one_less = estimate(table, labels.slice(1))
     assert one_less.groups_warning is None
     assert estimate(table, labels_of(whole)).groups_warning is None  # it has the clusters
-    for options in ({}, {"by": "party"}, {"design": "uncertainty"}):
-        drawn = labels_of(sample(table, size=100, **options).table)  # type: ignore[arg-type]
+    designs: tuple[dict[str, Any], ...] = ({}, {"by": "party"}, {"design": "uncertainty"})
+    for options in designs:
+        drawn = labels_of(sample(table, size=100, **options).table)
         assert estimate(table, drawn).groups_warning is None
     few = estimate(table, labels.slice(0, 5))  # one author of five documents in 100 groups
     assert few.groups_warning is not None

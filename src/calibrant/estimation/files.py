@@ -13,7 +13,7 @@ from calibrant._checks import Integers
 from calibrant.exceptions import CalibrantError
 from calibrant.io.rewriting import output_format, write_batches
 from calibrant.io.roles import blocks
-from calibrant.io.tables import Table, one_column
+from calibrant.io.tables import Kind, Table, one_column
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -85,8 +85,8 @@ def sample_table(columns: Mapping[str, NDArray[Any] | pa.Array], earlier: Table 
     if earlier is None:
         return new
     numbers = ("inclusion_probability", "round")
-    kinds = {name: "number" if name in numbers else "name" for name in earlier.columns}
-    batches = [block.rows for block in blocks(earlier, kinds)]  # type: ignore[arg-type]
+    kinds: dict[str, Kind] = {name: "number" if name in numbers else "name" for name in earlier.columns}
+    batches = [block.rows for block in blocks(earlier, kinds)]
     before = pa.concat_tables([pa.Table.from_batches([batch]) for batch in batches])
     if "round" not in before.column_names:
         before = before.append_column("round", pa.array(np.ones(before.num_rows, np.int64)))

@@ -62,7 +62,7 @@ def judge_bias(
     unit = np.unique((table.item if table.cluster is None else table.cluster)[rows], return_inverse=True)[1]
     known = np.column_stack([_centered(table.label[rows], system)])
     error = _centered(table.judge[rows] - table.label[rows], system)
-    width, found = table.high - table.low, []
+    width, slopes = table.high - table.low, []
     for name, texts in columns.items():
         values, place = np.unique(texts, return_inverse=True)
         if len(values) < 2:
@@ -84,9 +84,9 @@ def judge_bias(
             if value != "per SD" and not LEAST <= count <= len(rows) - LEAST:
                 reason = f"fewer than {LEAST} labeled answers have the value, or another one"
                 slope, p_value = Quantity(None, reason=reason), None
-            found.append(JudgeBias(column=name, value=value, labelled=count, error=slope, p_value=p_value))
-    adjusted = adjusted_p_values([row.p_value for row in found])
-    return tuple(replace(row, holm_p_value=p_value) for row, p_value in zip(found, adjusted, strict=True))
+            slopes.append(JudgeBias(column=name, value=value, labelled=count, error=slope, p_value=p_value))
+    adjusted = adjusted_p_values([row.p_value for row in slopes])
+    return tuple(replace(row, holm_p_value=p_value) for row, p_value in zip(slopes, adjusted, strict=True))
 
 
 def _numbers(values: NDArray[Any]) -> Floats | None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from calibrant import _checks
-from calibrant.evaluation.stated import interval_of_mean
+from calibrant.evaluation.significance import bounded_mean, mean_interval
 from calibrant.exceptions import InputError
 from calibrant.metrics.intervals import calibration_error
 from calibrant.records import Quantity
@@ -96,9 +96,9 @@ def compute_metrics(prediction: Any, *, ignore: int = -100, level: float = 0.95)
     interval = calibration_error(right, confidence, clusters=clusters, level=level)
     return {"n": float(n)} | metrics_of(
         {
-            "accuracy": interval_of_mean(right, clusters, level, bounded=True),
+            "accuracy": bounded_mean(right, clusters, level)[0],
             "calibration_error": Quantity(interval.estimate, interval.low, interval.high),
-            "brier": interval_of_mean(brier, clusters, level),
-            "log_loss": interval_of_mean(-log_p[rows, label], clusters, level),
+            "brier": mean_interval(brier, clusters=clusters, level=level).mean,
+            "log_loss": mean_interval(-log_p[rows, label], clusters=clusters, level=level).mean,
         }
     )

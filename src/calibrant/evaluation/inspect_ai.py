@@ -79,11 +79,11 @@ def brier_score(level: float = 0.95, cluster: str | None = None) -> Metric:
 def _computed(name: str, numbers: Any) -> dict[str, float]:
     """Return the numbers, or a count of 0 and a warning: an error would end a run of hours."""
     try:
-        found: dict[str, float] = numbers()
+        metrics: dict[str, float] = numbers()
     except CalibrantError as error:
         logger.warning("calibrant: %s", error)
         return {f"{name}_n": 0.0}
-    return found
+    return metrics
 
 
 @hooks(name="calibration", description="Writes the calibration of each log beside it.")

@@ -25,6 +25,7 @@ from calibrant.evaluation.results.runs import (
 from calibrant.evaluation.results.significance import PairedTest
 from calibrant.evaluation.significance import (
     adjusted_p_values,
+    bounded_mean,
     mcnemar,
     mean_interval,
     minimum_detectable_difference,
@@ -32,7 +33,7 @@ from calibrant.evaluation.significance import (
 )
 from calibrant.exceptions import InputError
 from calibrant.metrics.multiplicity import groups_not_distinguishable
-from calibrant.metrics.tails import clopper_pearson, cr2, student, tail
+from calibrant.metrics.tails import cr2, student, tail
 from calibrant.records import Quantity
 from calibrant.records.words import counted
 
@@ -394,7 +395,7 @@ def _score(
             within = float(variances.mean())
             between = max(0.0, float(values.var(ddof=1) - (variances / runs).mean()))
     if bounded:
-        mean, warning = _proportion(values, clusters, level)
+        mean, warning = bounded_mean(values, clusters, level)
     else:
         interval = mean_interval(values, clusters=clusters, level=level)
         mean, warning = interval.mean, interval.warning
@@ -435,8 +436,8 @@ def _reliability(
         return
     right, most = np.rint(means * runs), int(runs.min())
     for k in sorted({2**power for power in range(1, most.bit_length()) if 2**power <= most} | {most}):
-        once, once_warning = _proportion(1 - all_of_k(runs - right, runs, k), clusters, level)
-        always, always_warning = _proportion(all_of_k(right, runs, k), clusters, level)
+        once, once_warning = bounded_mean(1 - all_of_k(runs - right, runs, k), clusters, level)
+        always, always_warning = bounded_mean(all_of_k(right, runs, k), clusters, level)
         yield Reliability(
             system=systems[place],
             k=k,
@@ -445,17 +446,6 @@ def _reliability(
             always=always,
             interval_warning=once_warning or always_warning,
         )
-
-
-def _proportion(values: Floats, clusters: NDArray[Any] | None, level: float) -> tuple[Quantity, str | None]:
-    """Return the mean of values in [0, 1] with its interval, and a warning."""
-    interval = mean_interval(values, clusters=clusters, level=level)
-    if clusters is not None or (interval.warning is None and interval.mean.low is not None):
-        return _within(interval.mean, 0.0, 1.0), interval.warning
-    # Where t covers too little, Clopper and Pearson's interval does not: no values in [0, 1] with this mean
-    # vary more than those that are 0 or 1.
-    mean = float(values.mean())
-    return Quantity(mean, *clopper_pearson(mean, len(values), level)), None
 
 
 def all_of_k(events: ArrayLike, runs: ArrayLike, k: int) -> Floats:

@@ -22,6 +22,7 @@ from calibrant.metrics.multiplicity import adjusted_p_values
 from calibrant.metrics.tails import (
     ALTERNATIVES,
     Alternative,
+    clopper_pearson,
     cr2,
     critical_value,
     few_clusters,
@@ -116,6 +117,28 @@ def mean_interval(
         freedom=spread.corrected.freedom or None,
         warning=spread.warning,
     )
+
+
+def bounded_mean(values: Floats, clusters: ArrayLike | None, level: float) -> tuple[Quantity, str | None]:
+    """Return the mean of values in [0, 1] with its interval, and a warning.
+
+    Where Student's interval is missing or covers too little, Clopper and Pearson's replaces it: no values in
+    [0, 1] with this mean vary more than those that are 0 or 1. With clusters, the warning stays.
+
+    Examples
+    --------
+    >>> print(bounded_mean(np.ones(10), None, 0.95)[0])
+    1.0000 [0.6915, 1.0000]
+    """
+    interval = mean_interval(values, clusters=clusters, level=level)
+    mean, low, high = interval.mean, interval.mean.low, interval.mean.high
+    if clusters is None and (interval.warning is not None or low is None):
+        estimate = float(values.mean())
+        return Quantity(estimate, *clopper_pearson(estimate, len(values), level)), None
+    if low is None or high is None:
+        return mean, interval.warning
+    inside = Quantity(mean.estimate, max(0.0, low), min(1.0, high), mean.standard_error)
+    return inside, interval.warning
 
 
 def paired_t_test(

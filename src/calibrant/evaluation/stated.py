@@ -12,45 +12,16 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant import _checks
-from calibrant._checks import Floats
-from calibrant.evaluation.significance import mean_interval
+from calibrant.evaluation.significance import bounded_mean
 from calibrant.exceptions import InputError
 from calibrant.metrics.intervals import calibration_error
-from calibrant.metrics.tails import clopper_pearson
 from calibrant.records import Quantity
 from calibrant.records.metrics import metrics_of
 
 CONFIDENCE = ("confidence", "probability")  # keys of a score's metadata
 GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}  # by inspect_ai's own conversion
-
-
-def interval_of_mean(
-    values: Floats, clusters: NDArray[Any] | None, level: float, *, bounded: bool = False
-) -> Quantity:
-    """Return the mean of values with its interval.
-
-    With ``bounded``, values are in [0, 1]: where Student's interval is missing, covers too little or leaves
-    [0, 1], Clopper and Pearson's replaces it, since no such values with this mean vary more than zeros and
-    ones. With clusters, the interval is cut at 0 and 1.
-
-    Examples
-    --------
-    >>> print(interval_of_mean(np.ones(10), None, 0.95, bounded=True))
-    1.0000 [0.6915, 1.0000]
-    """
-    interval = mean_interval(values, clusters=clusters, level=level)
-    mean, low, high = interval.mean.estimate, interval.mean.low, interval.mean.high
-    if not bounded or mean is None:
-        return interval.mean
-    inside = low is not None and high is not None and low >= 0 and high <= 1
-    if clusters is None and (interval.warning is not None or not inside):
-        return Quantity(mean, *clopper_pearson(mean, len(values), level))
-    if low is None or high is None:
-        return interval.mean
-    return Quantity(mean, max(0.0, low), min(1.0, high))
 
 
 def accuracy_metrics(
@@ -88,8 +59,8 @@ def accuracy_metrics(
         return {"accuracy_n": 0.0}
     values = np.array([np.mean(own) for own in samples.values()])
     clusters = None if cluster is None else np.array([*names.values()], object)
-    found = {"accuracy": interval_of_mean(values, clusters, level, bounded=True)}
-    return metrics_of(found) | {"accuracy_n": float(len(values))}
+    accuracy = {"accuracy": bounded_mean(values, clusters, level)[0]}
+    return metrics_of(accuracy) | {"accuracy_n": float(len(values))}
 
 
 def confidence_metrics(
@@ -119,8 +90,8 @@ def confidence_metrics(
     ...     Score(score=Score(value=value, metadata={"confidence": 0.9}), sample_id=i)
     ...     for i, value in enumerate("CCCI" * 50)
     ... ]
-    >>> found = confidence_metrics(scores)
-    >>> round(found["calibration_error"]["calibration_error"], 3), round(found["brier"]["brier"], 3)
+    >>> stated = confidence_metrics(scores)
+    >>> round(stated["calibration_error"]["calibration_error"], 3), round(stated["brier"]["brier"], 3)
     (0.147, 0.21)
     """
     _checks.proportion(level, "level")
@@ -146,7 +117,7 @@ def confidence_metrics(
     error = calibration_error(y, q, clusters=clusters, level=level)
     whole = {
         "calibration_error": Quantity(error.estimate, error.low, error.high),
-        "brier": interval_of_mean((q - y) ** 2, clusters, level, bounded=True),
+        "brier": bounded_mean((q - y) ** 2, clusters, level)[0],
     }
     return {name: metrics_of({name: value}) | {f"{name}_n": float(n)} for name, value in whole.items()}
 

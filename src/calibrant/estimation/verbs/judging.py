@@ -195,11 +195,11 @@ def judge(
         level=level,
         power=power,
     )
-    found = judge_bias(judged, texts, level=level)
+    slopes = judge_bias(judged, texts, level=level)
     if preferences:
         record = replace(record, strengths=bradley_terry(judged, level=level), items_warning=None)
     clusters = "prompts" if "cluster" not in rows else rows.roles["cluster"].name
-    return replace(record, bias=found, clusters=clusters, command=command)
+    return replace(record, bias=slopes, clusters=clusters, command=command)
 
 
 def _compared(rows: FoundColumns) -> tuple[tuple[str, ...], Integers, Integers]:
