@@ -156,7 +156,7 @@ BUDGET = {
     "data": 259,
     "demo": 637,
     "estimation": 8748,
-    "evaluation": 13886,
+    "evaluation": 13888,
     "events": 7582,
     "exceptions": 157,
     "io": 12234,

@@ -122,8 +122,9 @@ def mean_interval(
 def bounded_mean(values: Floats, clusters: ArrayLike | None, level: float) -> tuple[Quantity, str | None]:
     """Return the mean of values in [0, 1] with its interval, and a warning.
 
-    Where Student's interval is missing or covers too little, Clopper and Pearson's replaces it: no values in
-    [0, 1] with this mean vary more than those that are 0 or 1. With clusters, the warning stays.
+    Where Student's interval is missing, covers too little or leaves [0, 1], Clopper and Pearson's replaces
+    it: no values in [0, 1] with this mean vary more than those that are 0 or 1. With clusters, it is cut at
+    0 and 1, and the warning stays.
 
     Examples
     --------
@@ -132,13 +133,14 @@ def bounded_mean(values: Floats, clusters: ArrayLike | None, level: float) -> tu
     """
     interval = mean_interval(values, clusters=clusters, level=level)
     mean, low, high = interval.mean, interval.mean.low, interval.mean.high
-    if clusters is None and (interval.warning is not None or low is None):
+    inside = low is not None and high is not None and low >= 0 and high <= 1
+    if clusters is None and (interval.warning is not None or not inside):
         estimate = float(values.mean())
         return Quantity(estimate, *clopper_pearson(estimate, len(values), level)), None
     if low is None or high is None:
         return mean, interval.warning
-    inside = Quantity(mean.estimate, max(0.0, low), min(1.0, high), mean.standard_error)
-    return inside, interval.warning
+    cut = Quantity(mean.estimate, max(0.0, low), min(1.0, high), mean.standard_error)
+    return cut, interval.warning
 
 
 def paired_t_test(
