@@ -31,6 +31,7 @@ def drawn(n: int = 400) -> tuple[Any, Any, Any, Any]:
     return score, (random.random(n) < score).astype(int), matrix, random.integers(3, size=n)
 
 
+@pytest.mark.slow
 def test_public_functions_give_the_same_digits_for_both_byte_orders(monkeypatch: pytest.MonkeyPatch) -> None:
     plain, given = functions.digits(), function_calls.inputs
     monkeypatch.setattr(

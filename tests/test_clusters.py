@@ -84,6 +84,7 @@ def test_tallies_of_files_are_merged_to_the_last_bit(tmp_path: Path, cluster: An
         tally_files([files[0], tmp_path / "." / files[0].name], executor=pool)
 
 
+@pytest.mark.slow
 def test_coreference_and_tags_are_the_same_to_the_last_byte(
     tmp_path: Path, narrated: Path, tagged: Path, coref: Path, cluster: Any
 ) -> None:

@@ -59,6 +59,7 @@ def installed(site: Path) -> Path:
     return site
 
 
+@pytest.mark.slow
 def test_a_kernel_is_compiled_anew_when_one_that_it_calls_changes(tmp_path: Path) -> None:
     folder = installed(tmp_path) / "calibrant" / "_kernels"
 
@@ -164,6 +165,7 @@ def test_a_folder_that_another_user_could_change_is_not_used(site: Path, how: st
     assert not [path for path in temporary.rglob("*") if path.suffix in (".nbi", ".nbc")]
 
 
+@pytest.mark.slow
 def test_commands_work_in_a_read_only_container(site: Path) -> None:
     def calibrant(*arguments: str) -> subprocess.CompletedProcess[str]:
         program = f"import sys; sys.argv[1:] = {arguments!r}; from calibrant.__main__ import run; run()"
@@ -224,6 +226,7 @@ def measured(
 AT_EXIT = "import atexit; atexit.register(lambda: print('numba' in sys.modules, file=sys.stderr))"
 
 
+@pytest.mark.slow
 def test_a_small_table_is_measured_without_numba_and_to_the_same_bit(tmp_path: Path) -> None:
     for table in small_tables(tmp_path):
         written, compiled = measured(table, AT_EXIT), measured(table, AT_EXIT, CALIBRANT_COMPILED="1")
@@ -231,6 +234,7 @@ def test_a_small_table_is_measured_without_numba_and_to_the_same_bit(tmp_path: P
         assert (written.stderr, compiled.stderr[-5:]) == ("False\n", "True\n")
 
 
+@pytest.mark.slow
 def test_a_report_on_a_small_table_is_the_same_to_the_same_bit_without_numba(tmp_path: Path) -> None:
     pages = [tmp_path / "written" / "report.html", tmp_path / "compiled" / "report.html"]
     for page in pages:

@@ -149,6 +149,7 @@ def test_report_shows_before_and_after(run: Run, tags: Path, tmp_path: Path) -> 
     assert (ran.code, "(--model)" in ran.err) == (2, True)
 
 
+@pytest.mark.slow
 def test_report_fits_again_to_resamples_of_dev(run: Run, tags: Path, tmp_path: Path) -> None:
     model, page = tmp_path / "model.json", tmp_path / "report.html"
     assert run("fit", tags, "-o", model, "--method", "platt").code == 0

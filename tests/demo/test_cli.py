@@ -36,6 +36,7 @@ def test_the_demo_needs_nothing_and_tells_its_story_on_one_page(
     assert len(page) < 500_000
 
 
+@pytest.mark.slow
 def test_the_demo_for_machines_is_the_same_story_with_its_records(run: Run, tmp_path: Path) -> None:
     told = run("demo", "-o", tmp_path / "r.html")
     ran = run("demo", "-o", tmp_path / "r.html", "--json")

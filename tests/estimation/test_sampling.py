@@ -308,6 +308,7 @@ def test_bad_earlier_rounds_are_named(change: dict[str, Any], options: dict[str,
         sample(table_of(100), previous=pa.table({**first, **change}), **{"size": 5, **options})
 
 
+@pytest.mark.slow
 def test_a_million_documents_are_drawn_in_seconds() -> None:
     rng = np.random.default_rng(0)
     table = pa.table(

@@ -297,6 +297,7 @@ def test_every_row_of_the_page_holds_or_warns(script: ModuleType) -> None:
         assert advantage >= 93 or warned > 50
 
 
+@pytest.mark.slow
 def test_equal_candidates_at_the_margin_seldom_pass(
     script: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:

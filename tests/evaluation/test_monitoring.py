@@ -313,6 +313,7 @@ def test_a_change_is_found_where_days_depend_on_each_other() -> None:
     assert dependent.CHANGE <= first < dependent.CHANGE + 40
 
 
+@pytest.mark.slow
 def test_outlying_days_raise_no_alarm_and_hide_no_change() -> None:
     # With normal errors only, 17 to 88 % of such streams had a false alarm.
     random, level = np.random.default_rng(16), math.log(100)

@@ -303,6 +303,7 @@ def test_reliability_is_of_right_and_wrong_answers_with_several_runs_of_each_ite
     assert (once.reliability, once.systems[0].run_variance) == ((), None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("items", "repeats", "accuracy"),
     [(12, 2, 0.5), (30, 3, 0.9), (100, 4, 0.97), (500, 6, 0.99), (80, 8, 0.03)],

@@ -392,6 +392,7 @@ def test_intervals_of_greater_levels_contain_those_of_smaller_ones() -> None:
         assert (np.diff(found[:, 1]) >= -1e-5).all()
 
 
+@pytest.mark.slow
 def test_intervals_of_greater_levels_of_agreement_contain_those_of_smaller_ones() -> None:
     for first, second, k in tables(8, 6):
         columns = {"a": first.tolist(), "b": second.tolist(), "c": second[::-1].tolist()}

@@ -642,6 +642,7 @@ def test_on_folds_the_plain_test_errs_and_the_corrected_one_does_not() -> None:
     assert corrected <= 0.06
 
 
+@pytest.mark.slow
 def test_on_repeated_folds_of_stable_learners_the_corrected_test_errs_as_often_as_it_says() -> None:
     # With 99 degrees of freedom, it would err in 8 % of data sets.
     _, corrected = fold_error_rates(4, 1500, repeats=10, folds=10, learner="ridge")

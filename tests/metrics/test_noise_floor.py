@@ -193,6 +193,7 @@ def test_floors_of_many_clusters_are_those_of_flipping_every_cluster(
         assert abs(floor.high - every[name].high) < 4 * 2.1 * spread * np.sqrt(2 / times)
 
 
+@pytest.mark.slow
 def test_sums_of_many_clusters_have_the_covariance_of_flipped_clusters() -> None:
     y, q, cluster = many_clusters("Zipf", np.random.default_rng(6))
     place = np.minimum((4 * q).astype(np.int32), 3)

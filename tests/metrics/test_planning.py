@@ -33,6 +33,7 @@ def drawn_power(
     return seen / REPLICATIONS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("error", "low", "high"), [(0.2, 0.3, 0.7), (0.1, 0.2, 0.8), (0.05, 0.0, 1.0)])
 def test_an_overconfident_model_is_detected_with_the_wanted_power(
     error: float, low: float, high: float
@@ -47,6 +48,7 @@ def test_an_overconfident_model_is_detected_with_the_wanted_power(
     assert seen / 1000 > 0.74
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dependence", [{}, {"cluster_size": 10, "label_correlation": 0.3}])
 def test_the_planned_labels_give_the_wanted_power(dependence: dict[str, Any]) -> None:
     pilot = np.linspace(0.2, 0.8, 1001)

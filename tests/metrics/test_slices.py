@@ -105,12 +105,14 @@ def test_simultaneous_intervals_hold_together() -> None:
         assert np.mean(record.any_miss) <= at_most(0.1, 20)
 
 
+@pytest.mark.slow
 def test_of_the_slices_found_a_share_of_intervals_misses_at_most() -> None:
     records = simulated(20, [100, 400] * 12, 0.3, 0.8, "fcr", seed=2)
     for record in records.values():
         assert np.mean(record.missed_of_found) <= 0.1
 
 
+@pytest.mark.slow
 def test_the_worst_slice_is_flattered_raw_and_not_when_shrunken() -> None:
     records = simulated(25, [100, 400] * 15, 1.0, 0.3, "none", seed=3)
     for record in records.values():
@@ -409,6 +411,7 @@ def test_slices_with_too_few_clusters_to_be_found_are_noted(clusters: int, noted
     assert len(slice_errors(tallies, rank="signed").found()) == 8
 
 
+@pytest.mark.slow
 def test_intervals_of_slices_with_few_overconfident_scores_cover() -> None:
     random = np.random.default_rng(3)
     covered = []
@@ -441,6 +444,7 @@ def test_calibrated_slices_of_very_unequal_clusters_are_rarely_found() -> None:
     assert missed / 150 < 0.11, "5 % of tables; 15 to 20 % with Student's t of as many clusters as there are"
 
 
+@pytest.mark.slow
 def test_the_difference_of_rare_events_in_clusters_is_covered() -> None:
     random, covered, tables = np.random.default_rng(3), 0, 500
     units = np.repeat(np.arange(40), 40)

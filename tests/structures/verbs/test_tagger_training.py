@@ -62,6 +62,7 @@ def test_a_crf_has_penalties_to_choose_from(tagged: Path) -> None:
     assert record.features == ["word", "suffixes"]
 
 
+@pytest.mark.slow
 def test_processes_choose_the_same(tagged: Path) -> None:
     texts, said = (tagged / "train.tsv", tagged / "dev.tsv"), []
     alone = train_tagger(*texts, features="basic", l2=[1.0, 0.1, 0.01])[1]
