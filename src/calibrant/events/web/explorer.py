@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 
 from calibrant._checks import one_of
 from calibrant.events.files.store import EventStore, StoredDocument, StoredEvidence
+from calibrant.events.lexicon import display_name
+from calibrant.events.rules import AGENT, DYAD, TARGET
 from calibrant.events.verbs.tables import Calendar, Counting, country_codes, labelled_recalibrator
 from calibrant.events.verbs.uncertain import texts_of
 from calibrant.events.web._comparing import LEVEL, Joint, PeriodComparison
-from calibrant.events.web._countries import find, name_of
+from calibrant.events.web._countries import find, nouns_of
 from calibrant.events.web.pages import About
 from calibrant.events.web.pages.comparison import ComparisonPage
 from calibrant.events.web.pages.country import CountryPage, Series
@@ -48,18 +50,27 @@ def verbs_of(rules: Any) -> tuple[str, ...]:
     return tuple(str(verb) for verb in verbs) if isinstance(verbs, list) else ()
 
 
-def counted(verbs: Sequence[str]) -> str:
+def counted(verbs: Sequence[str], role: str = AGENT, noun: str = "country") -> str:
     """Return a phrase for the counted documents.
 
     Examples
     --------
-    >>> counted(["attack", "raid"]), counted(["sign"])
-    ('documents in which a country attacks', 'documents in which a country is the agent of the verb sign')
+    >>> counted(["attack", "raid"]), counted(["sign"], noun="actor")
+    ('documents in which a country attacks', 'documents in which an actor is the agent of the verb sign')
+    >>> counted(["attack"], role="dyad")
+    'documents in which one attacks another'
     """
+    one = "an actor" if noun == "actor" else f"a {noun}"
     if "attack" in verbs:
-        return "documents in which a country attacks"
+        done = {AGENT: f"{one} attacks", TARGET: f"{one} is attacked", DYAD: "one attacks another"}
+        return f"documents in which {done[role]}"
     verb = f"the verb {verbs[0]}" if len(verbs) == 1 else "a verb of the rules"
-    return f"documents in which a country is the agent of {verb}"
+    done = {
+        AGENT: f"{one} is the agent",
+        TARGET: f"{one} is the target",
+        DYAD: "the two are agent and target",
+    }
+    return f"documents in which {done[role]} of {verb}"
 
 
 class PartReader:
@@ -299,7 +310,7 @@ class Explorer:
         return DocumentsPage(
             about=self.about,
             country=country,
-            name=name_of(country),
+            name=display_name(country),
             by=by,
             period=period,
             order=order,
@@ -337,10 +348,16 @@ class Explorer:
     def about(self) -> About:
         """Return the description of the store."""
         days, documents = self._store.seen()
-        verbs = verbs_of(self._store.manifest.settings.get("rules"))
+        rules = self._store.manifest.settings.get("rules")
+        verbs = verbs_of(rules)
+        role = str(rules.get("role", AGENT)) if isinstance(rules, dict) else AGENT
+        noun, nouns = nouns_of(self.countries)
         return About(
             store=self._store.path.resolve().name,
-            counted=counted(verbs),
+            counted=counted(verbs, role, noun),
+            role=role,
+            noun=noun,
+            nouns=nouns,
             verbs=verbs,
             documents=int(documents.sum()),
             matched=len(self.counts.names),
@@ -392,7 +409,7 @@ class Explorer:
         rows = tuple(Counting(self.calendar(by), "poisson-binomial", LEVEL, self._recalibrator).rows(country))
         return Series(
             country=country,
-            name=name_of(country),
+            name=display_name(country),
             matched=sum(row.matched for row in rows),
             mean=float(sum(row.count.estimate or 0.0 for row in rows)),
             best=sum(row.best for row in rows),
@@ -418,7 +435,7 @@ class Explorer:
         country = self.counts.countries[self.counts.country[row]]
         return DocumentCount(
             country=country,
-            name=name_of(country),
+            name=display_name(country),
             probability=probability,
             samples_counted=round(probability * samples),
             samples=samples,
