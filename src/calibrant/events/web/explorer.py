@@ -15,9 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._checks import one_of
+from calibrant.events.files.readings import Readings
 from calibrant.events.files.store import EventStore, StoredDocument, StoredEvidence
 from calibrant.events.lexicon import display_name
 from calibrant.events.rules import AGENT, DYAD, TARGET
+from calibrant.events.verbs.reading import corrected_events
 from calibrant.events.verbs.tables import Calendar, Counting, country_codes, labelled_recalibrator
 from calibrant.events.verbs.uncertain import texts_of
 from calibrant.events.web._comparing import LEVEL, Joint, PeriodComparison
@@ -28,6 +30,7 @@ from calibrant.events.web.pages.country import CountryPage, Series
 from calibrant.events.web.pages.document import DocumentCount, DocumentPage, note_of, pairs_of
 from calibrant.events.web.pages.documents import LISTED, ORDERS, DocumentsPage, ListedDocument
 from calibrant.events.web.pages.overview import TOP, OverviewPage
+from calibrant.events.web.pages.reading import ReadingPage
 from calibrant.exceptions import FormatError, InputError
 from calibrant.lazy import from_extra
 from calibrant.metrics.periods import By
@@ -153,6 +156,8 @@ class Explorer:
         File of the run's documents, for texts that the store does not contain.
     labels
         Labeled documents, as in `calibrant.events.event_table`; they add the total interval.
+    readings
+        Documents to read, whose answers are written; they add the page ``/read``.
     progress
         Called with a stage, the number of documents done, and their total (None if unknown).
 
@@ -181,6 +186,7 @@ class Explorer:
         *,
         documents: str | os.PathLike[str] | None = None,
         labels: Any = None,
+        readings: Readings | None = None,
         progress: Progress | None = None,
     ) -> None:
         self._store = EventStore(store)
@@ -190,9 +196,18 @@ class Explorer:
         tell(progress, "reading the store")
         self.counts = self._store.counts()
         self._parts = PartReader(self._store.parts)
-        self._texts = (
-            {} if documents is None else texts_of(documents, set(self.counts.names), progress=progress)
-        )
+        names = {*self.counts.names, *(() if readings is None else readings.items)}
+        self._texts = {} if documents is None else texts_of(documents, names, progress=progress)
+        self.readings = readings
+        if readings is not None:
+            self._read_texts = {name: given.text for name, given in self._texts.items()} | readings.texts()
+            missing = [item for item in readings.items if item not in self._read_texts]
+            if missing:
+                message = (
+                    f"there is no text of {len(missing):,} documents to read, such as {missing[0]!r:.60}"
+                )
+                hint = "give the documents of the run (`documents`)"
+                raise InputError(message, hint, code="missing-value", file=os.fspath(readings.path))
         self.calendar = lru_cache(partial(Calendar.of, self._store))
         self.series = lru_cache(REMEMBERED)(self._count)
         self.joint = lru_cache(REMEMBERED)(partial(Joint.of, self.counts, self._recalibrator))
@@ -342,6 +357,46 @@ class Explorer:
             pairs=pairs,
             text=stored.text,
             note=note_of(stored.text, pairs),
+        )
+
+    def reading(self, key: str, item: str | None = None) -> ReadingPage:
+        """Return the page of the next document to read, or the corrected counts after the last one.
+
+        Parameters
+        ----------
+        key
+            Value that the form must send back.
+        item
+            Document to show again; None: the first one that was not read.
+        """
+        readings = self.readings
+        if readings is None:
+            hint = "start the explorer with the documents to read (`readings`)"
+            raise InputError("there is nothing to read", hint, code="parameter")
+        shown = readings.next() if item is None else item
+        if shown is not None and shown not in readings.items:
+            raise InputError(f"{shown!r:.40} is not to be read", "start at /read", code="parameter")
+        corrected, problem = None, ""
+        if shown is None:
+            try:
+                corrected = corrected_events(self._store, readings.path, by=self.default_by)
+            except InputError as error:
+                problem = str(error)
+        place = readings.items.index(shown) if shown is not None else len(readings.items)
+        return ReadingPage(
+            about=self.about,
+            country=readings.country,
+            name=display_name(readings.country),
+            id=shown,
+            title=None if shown not in self._texts else self._texts[shown].title or None,
+            text=None if shown is None else self._read_texts[shown],
+            label=readings.labels[place] if shown is not None else None,
+            done=readings.done,
+            total=len(readings.items),
+            previous=readings.items[place - 1] if shown is not None and place else None,
+            key=key,
+            corrected=corrected,
+            problem=problem,
         )
 
     @cached_property
