@@ -74,7 +74,7 @@ def sample_readings(
     *,
     country: str,
     size: int,
-    design: str = "uncertainty",
+    design: str | None = None,
     floor: float = 0.25,
     previous: Any = None,
     documents: str | os.PathLike[str] | None = None,
@@ -100,7 +100,8 @@ def sample_readings(
         Number of documents to draw.
     design
         ``uncertainty``: with probabilities proportional to sqrt(p (1 - p)) of the probability p that the
-        document counts, but at least `floor`. ``simple``: all with the same probability.
+        document counts, but at least `floor`. ``simple``: all with the same probability. None: by
+        uncertainty if some p is neither 0 nor 1, else simple.
     floor
         Lower limit of the probabilities of the design ``uncertainty``, as a fraction of size / documents.
     previous
@@ -139,6 +140,8 @@ def sample_readings(
         given = [texts[name].text if name in texts else None for name in table["item"].to_pylist()]
         table = table.append_column("text", pa.array(given, pa.string()))
         keep.append("text")
+    if design is None:
+        design = "uncertainty" if any(0 < score < 1 for score in table["score"].to_pylist()) else "simple"
     uncertain = {"floor": floor} if design == "uncertainty" else {}
     return sample(
         table, output, size=size, design=design, previous=previous, keep=keep, seed=seed, **uncertain
