@@ -276,7 +276,7 @@ def corrected_events(
 
 
 def _between(counts: list[Quantity]) -> Quantity:
-    """Return the middle of counts, with an interval that contains all of theirs."""
+    """Return the middle of counts, with an interval that contains their intervals."""
     if len(counts) == 1 or any(None in (count.estimate, count.low, count.high) for count in counts):
         return counts[0]
     middle = sum(float(count) for count in counts) / len(counts)
