@@ -41,47 +41,6 @@ stores of four years, of which readers see {readings} documents drawn by `calibr
 - *misses*: percentage of intervals without a warning that miss the true number.
 - *model alone*: percentage of samples in which an interval of a sum of independent documents contains it.
 
-`python scripts/reading_coverage.py 400` draws 400 samples per cell.
-"""
-
-from __future__ import annotations
-
-import sys
-import tempfile
-from collections.abc import Iterator
-from datetime import date, timedelta
-from pathlib import Path
-
-import numpy as np
-import pyarrow as pa
-
-from calibrant.events.files.store import StoredCount, StoredDocument
-from calibrant.events.files.store_writing import StoreWriter
-from calibrant.events.verbs.reading import corrected_events, sample_readings
-
-PAGE = Path(__file__).parents[1] / "docs" / "studies" / "reading_coverage.md"
-SAMPLES = 100  # of entities per document
-YEARS = 4
-# Documents, proportion that the model may count, proportion of other documents that count all the same,
-# and the shift of the true log-odds from the model's.
-STORES = {
-    "few errors": (2000, 0.3, 0.002, 0.0),
-    "overconfident": (2000, 0.3, 0.01, -1.0),
-    "many missed": (2000, 0.2, 0.05, 0.5),
-    "rare": (4000, 0.05, 0.005, -0.5),
-}
-READINGS = (100, 200, 400)
-TITLE = """# Coverage of counts corrected by readings
-
-95 % intervals of [corrected counts](../guide/event_store.md#counts-with-all-errors-inside) on simulated
-stores of four years, of which readers see {readings} documents drawn by `calibrant events sample`;
-{count} samples per cell. In each store, the model counts some documents wrongly and misses others.
-
-- *all*, *years*, *quarters*: percentage of intervals that contain the true number, over all documents, per year
-  and per quarter; in parentheses, the percentage that have a warning.
-- *misses*: percentage of intervals without a warning that miss the true number.
-- *model alone*: percentage of samples in which the interval of a sum of independent documents would contain it.
-
 `python scripts/reading_coverage.py` writes this page.
 
 | store | design | readings | all | years | quarters | misses | model alone |
