@@ -62,6 +62,7 @@ COMMANDS = {
     "events relations": "{documents} --coref {coref} --samples 5",
     "events table": "current-events --by year --country IRQ",
     "events uncertain": "current-events --country IRQ --most 3",
+    "events sample": "current-events --country IRQ --size 10 -o {readings.csv}",
     "events plot": "current-events --by year --country IRQ -o {events.svg}",
     "demo": "-o {c.html}",
     "study": "synthetic",

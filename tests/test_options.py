@@ -38,6 +38,7 @@ VERBS: dict[str, Callable[..., Any]] = {
     "events run": events.extract_events,
     "events table": events.event_table,
     "events uncertain": events.uncertain_documents,
+    "events sample": events.sample_readings,
 }
 # Options for the terminal alone: how to print, and files and figures that are made from the record.
 PRINTING = {
@@ -66,6 +67,7 @@ OTHER = {
     "tag predict": {"--spacy"},
     "tag eval": {"--spacy"},
     "events run": {"--output"},
+    "events sample": {"--output"},
 }
 
 

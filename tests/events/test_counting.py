@@ -10,6 +10,7 @@ import pytest
 
 from calibrant.estimation import propagate
 from calibrant.events import RULES, Candidates, candidates, count, default_lexicon, document_samples
+from calibrant.events.verbs.extraction import rules_of
 from calibrant.exceptions import InputError
 from calibrant.seeds import Seed
 from calibrant.structures.documents import Document
@@ -34,18 +35,26 @@ def clusterings(mentions: int) -> Iterator[tuple[int, ...]]:
 
 
 def by_definition(found: Candidates, labels: tuple[int, ...]) -> dict[str, int]:
-    """Entities of each country: one country among its mentions, and one of them an agent."""
-    counts = dict.fromkeys(found.countries, 0)
+    """Entities, or pairs of two entities, of each code; a mention that names a country is of this country."""
     described = [
         (mention, found.countries[place])
         for mention, place in zip(found.described, found.country, strict=True)
     ]
-    for entity in set(labels):
-        countries = {country for mention, country in described if labels[mention] == entity}
-        acts = any(labels[agent] == entity for agent in found.agents)
-        if len(countries) == 1 and acts:
-            counts[countries.pop()] += 1
-    return counts
+
+    def country(mention: int) -> str | None:
+        if found.named[mention] >= 0:
+            return found.countries[found.named[mention]]
+        codes = {code for other, code in described if labels[other] == labels[mention]}
+        return codes.pop() if len(codes) == 1 else None
+
+    counted = set()
+    for agent, target in zip(found.agents.tolist(), found.targets.tolist(), strict=True):
+        sides = [mention for mention in (agent, target) if mention >= 0]
+        codes = [country(mention) for mention in sides]
+        entities = tuple(labels[mention] for mention in sides)
+        if None not in codes and len(set(entities)) == len(sides):
+            counted.add((" -> ".join(map(str, codes)), entities))
+    return {unit: sum(code == unit for code, _ in counted) for unit in found.units}
 
 
 class Every:
@@ -73,18 +82,65 @@ def test_counts_are_those_of_the_definition_for_every_clustering(text: Document)
     assert counts.max() == 2  # two entities of one country
 
 
-def test_random_documents_agree_with_the_definition() -> None:
+@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize("role", ["agent", "target", "dyad"])
+def test_random_documents_agree_with_the_definition(role: str, named: bool) -> None:
     rng = np.random.default_rng(0)
-    for _ in range(30):
+    for _ in range(10):
         mentions = int(rng.integers(1, 6))
-        described = np.sort(rng.integers(0, mentions, rng.integers(0, 5)))
+        described = np.sort(rng.choice(mentions, rng.integers(0, mentions + 1), replace=False))
+        described = np.sort(np.concatenate([described, described[:1]]))  # one mention with two countries
         countries = rng.integers(0, 2, len(described))
-        agents = np.flatnonzero(rng.random(mentions) < 0.5)
-        sentences = np.zeros(mentions, np.int64)
-        found = Candidates(("A", "B"), described, countries, agents, ("attack",) * len(agents), sentences)
+        sides = [rng.integers(0, mentions, rng.integers(0, 6)) for _ in range(2)]
+        agents, targets = sides[0], np.resize(sides[1], len(sides[0])) if len(sides[1]) else sides[0]
+        absent = np.full(len(agents), -1)
+        self_named = np.full(mentions, -1)
+        if named and len(described):
+            self_named[described[-1]] = countries[-1]
+        found = Candidates(
+            ("A", "B"),
+            described,
+            countries,
+            absent if role == "target" else agents,
+            absent if role == "agent" else targets,
+            ("attack",) * len(agents),
+            self_named,
+            np.zeros(mentions, np.int64),
+        )
+        assert found.units == (("A -> A", "A -> B", "B -> A", "B -> B") if found.is_dyadic else ("A", "B"))
         every = Every(mentions).labels
         expected = [list(by_definition(found, tuple(labels)).values()) for labels in every.tolist()]
         assert count(found, every).tolist() == expected
+
+
+ATTACKS = ["Israel/2/nsubj attacked/attack/VERB/0/root Egypt/2/obj", "They/2/nsubj left/leave/VERB/0/root"]
+
+
+def test_a_named_agent_keeps_its_country_where_two_countries_are_merged(
+    document: Callable[..., Document],
+) -> None:
+    text = document(ATTACKS, [(0, 0, 1), (0, 2, 3), (1, 0, 1)])
+    merged = [[0, 0, 0], [0, 1, 2]]
+    for rules, expected in (("paper", [[0, 0], [0, 1]]), ("default", [[0, 1], [0, 1]])):
+        assert count(candidates(text, default_lexicon(), RULES[rules]), merged).tolist() == expected
+
+
+def test_who_attacked_whom_has_the_agent_and_the_target_as_evidence(
+    document: Callable[..., Document],
+) -> None:
+    text = document(ATTACKS, [(0, 0, 1), (0, 2, 3), (1, 0, 1)])
+    rules = rules_of("default", None, "dyad")
+    found = document_samples(text, Every(3), default_lexicon(), rules, samples=6)
+    assert found.countries == ("ISR -> EGY",)
+    apart = [labels[0] != labels[1] for labels in clusterings(3)]  # nobody attacks oneself
+    assert found.bits[:, 0].tolist() == apart
+    assert [(item.mention, item.agent, item.probability) for item in found.evidence] == [
+        (1, 0, sum(apart) / 6)
+    ]
+    targets = document_samples(
+        text, Every(3), default_lexicon(), rules_of("default", None, "target"), samples=6
+    )
+    assert targets.countries == ("EGY",)
 
 
 def test_a_document_counts_where_an_entity_does_and_says_why(text: Document) -> None:

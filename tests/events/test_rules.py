@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -348,6 +349,56 @@ def found(text: Document, rules: Rules) -> tuple[Found, set[int]]:
     seen = candidates(text, default_lexicon(), rules)
     pairs = zip(seen.described.tolist(), seen.country.tolist(), strict=True)
     return {(mention, seen.countries[place]) for mention, place in pairs}, set(seen.agents.tolist())
+
+
+TARGETS = [
+    (
+        "Iraq/2/nsubj attacked/attack/VERB/0/root Kuwait/2/obj",
+        "Iraq/2/nsubj attacked/attack/VERB/0/ROOT Kuwait/2/dobj",
+        {2},
+    ),
+    (
+        "Kuwait/3/nsubj:pass was/3/aux:pass attacked/attack/VERB/0/root",
+        "Kuwait/3/nsubjpass was/3/auxpass attacked/attack/VERB/0/ROOT",
+        {0},
+    ),
+    (
+        "Iraq/2/nsubj attacked/attack/VERB/0/root Iran/2/obj and/5/cc Kuwait/3/conj",
+        "Iraq/2/nsubj attacked/attack/VERB/0/ROOT Iran/2/dobj and/3/cc Kuwait/3/conj",
+        {2, 4},
+    ),
+    (
+        "Iraq/2/nsubj attacked/attack/VERB/0/root in/4/case Kuwait/2/obl",
+        "Iraq/2/nsubj attacked/attack/VERB/0/ROOT in/2/prep Kuwait/3/pobj",
+        set(),
+    ),
+]
+
+
+@pytest.mark.parametrize("scheme", [0, 1], ids=["universal", "clearnlp"])
+@pytest.mark.parametrize("case", TARGETS, ids=["object", "passive-subject", "conjunct", "place"])
+def test_targets_are_objects_and_passive_subjects(
+    case: tuple[str, str, set[int]], scheme: int, document: Make
+) -> None:
+    words = case[scheme] + (" x/1/obl", " x/1/prep")[scheme]
+    places = range(len(words.split()))
+    text = document([words], [(0, place, place + 1) for place in places])
+    seen = candidates(text, default_lexicon(), replace(RULES["default"], role="target"))
+    assert set(seen.targets.tolist()) == case[2]
+
+
+def test_a_participle_acts_on_the_noun_that_it_modifies() -> None:
+    words = ["Iraqis", "attacked", "by", "Iran"]
+    tree = Tree(
+        [0, 1, 4, 2],
+        ["root", "acl", "case", "obl"],
+        ["Iraqi", "attack", "by", "Iran"],
+        ["PROPN", "VERB", "ADP", "PROPN"],
+        ["", "VerbForm=Part", "", ""],
+    )
+    text = Document("d", [words], [Mention(0, 0, 1), Mention(0, 3, 4)], trees=[tree])
+    seen = candidates(text, default_lexicon(), replace(RULES["default"], role="dyad"))
+    assert (seen.agents.tolist(), seen.targets.tolist()) == ([1], [0])
 
 
 @pytest.mark.parametrize("scheme", ["universal", "clearnlp"])

@@ -143,6 +143,7 @@ COMMANDS = {
     "events-table-total": "events table current-events --by year --country IRQ",
     "events-table-samples": "events table reuters-21578 --by year --country IRN --interval samples",
     "events-uncertain": "events uncertain events.store --most 2",
+    "events-sample": "events sample current-events --country IRQ --size 40 --seed 2 -o readings.csv",
     "events-plot": "events plot events.store -o figure.svg --by year --most 2",
     "data-list": "data list ud-english-ewt",
     "data-where": "data where",

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         default_lexicon,
         parse_lexicon,
     )
+    from calibrant.events.results.corrected import CorrectedEvents, CorrectedPeriod
     from calibrant.events.results.events import (
         EventCount,
         EventTable,
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from calibrant.events.verbs.comparing_lexicons import compare_lexicons
     from calibrant.events.verbs.extraction import extract_events
     from calibrant.events.verbs.figures import draw_events
+    from calibrant.events.verbs.reading import corrected_events, document_scores, sample_readings
     from calibrant.events.verbs.relations import country_relations
     from calibrant.events.verbs.tables import event_table
     from calibrant.events.verbs.uncertain import uncertain_documents
@@ -72,6 +74,8 @@ __all__ = [
     "Candidates",
     "ComparedLexicons",
     "Conflict",
+    "CorrectedEvents",
+    "CorrectedPeriod",
     "Counts",
     "DatedText",
     "DocumentEvents",
@@ -101,11 +105,13 @@ __all__ = [
     "check_dated",
     "code_named",
     "compare_lexicons",
+    "corrected_events",
     "count",
     "country_names",
     "country_relations",
     "default_lexicon",
     "document_samples",
+    "document_scores",
     "draw_events",
     "event_table",
     "extract",
@@ -116,5 +122,6 @@ __all__ = [
     "parse_lexicon",
     "read_lexicon",
     "read_verbs",
+    "sample_readings",
     "uncertain_documents",
 ]

@@ -1,4 +1,4 @@
-"""Countries for which a document counts, over samples of its entities."""
+"""Countries, or pairs of them, for which a document counts, over samples of its entities."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant._checks import Integers, sample_count
-from calibrant.events.lexicon import Lexicon
-from calibrant.events.rules import Rules, acts, find
+from calibrant.events.lexicon import ARROW, Lexicon
+from calibrant.events.rules import AGENT, TARGET, Rules, acts, find
 from calibrant.exceptions import InputError
 from calibrant.seeds import Seed
 from calibrant.structures.documents import Document
@@ -26,20 +26,22 @@ class EntityPosterior(Protocol):
 
 
 class Evidence(NamedTuple):
-    """Evidence that a document counts: two mentions that may corefer.
+    """Evidence that a document counts: two mentions that may corefer, or a target and an agent.
 
     Attributes
     ----------
     country
-        Code of the country.
+        Code of the country, or of the pair of countries.
     mention, agent
-        Numbers of the mention described as the country, and of the agent; they may be equal.
+        Numbers of the mention described as the country, and of the agent (with the role ``target``: of the
+        target); they may be equal. For pairs of countries, the target and the agent.
     mention_sentence, agent_sentence
         Numbers of their sentences, from 0.
     verb
-        Lemma of the agent's verb.
+        Lemma of the verb.
     probability
-        Proportion of samples in which the two mentions corefer.
+        Proportion of samples in which the two mentions corefer. For pairs of countries, proportion of samples
+        in which the agent and the target are of these countries.
     """
 
     country: str
@@ -80,8 +82,12 @@ class Candidates:
     described, country
         (k,) mentions that are described as a country, and the country's index in ``countries``. A mention
         with two countries appears twice.
-    agents, verbs
-        (a,) mentions that are agents, and the lemmas of their verbs.
+    agents, targets
+        (p,) pairs of an agent and a target of the same verb; -1 where the role of the rules needs only one.
+    verbs
+        (p,) lemmas of their verbs.
+    named
+        (M,) index in ``countries`` of the country for which a mention counts whatever its entity is, or -1.
     sentences
         (M,) number of each mention's sentence.
 
@@ -100,7 +106,9 @@ class Candidates:
     described: Integers
     country: Integers
     agents: Integers
+    targets: Integers
     verbs: tuple[str, ...]
+    named: Integers
     sentences: Integers
 
     @property
@@ -108,9 +116,32 @@ class Candidates:
         """Return True if the document counts under some clustering."""
         return bool(len(self.described) and len(self.agents))
 
+    @property
+    def is_dyadic(self) -> bool:
+        """Return True if pairs of countries count."""
+        return bool(len(self.agents) and self.agents[0] >= 0 and self.targets[0] >= 0)
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """Return the codes for which the document can count: countries, or pairs of them."""
+        if not self.is_dyadic:
+            return self.countries
+        return tuple(dyad(agent, target) for agent in self.countries for target in self.countries)
+
+
+def dyad(agent: str, target: str) -> str:
+    """Return the code of a pair of countries.
+
+    Examples
+    --------
+    >>> dyad("USA", "IRQ")
+    'USA -> IRQ'
+    """
+    return f"{agent}{ARROW}{target}"
+
 
 def candidates(document: Document, lexicon: Lexicon, rules: Rules) -> Candidates:
-    """Find the mentions that are described as a country, and those that are agents.
+    """Find the mentions that are described as a country, and those that are agents or targets.
 
     Parameters
     ----------
@@ -135,21 +166,43 @@ def candidates(document: Document, lexicon: Lexicon, rules: Rules) -> Candidates
     >>> candidates(document, default_lexicon(), RULES["paper"]).can_count
     False
     """
-    matches = find(document, lexicon, rules)
-    countries = sorted({country for _, country in matches.described})
+    roles = find(document, lexicon, rules)
+    countries = sorted({country for _, country in roles.described})
     place = {country: number for number, country in enumerate(countries)}
+    mentions = document.mentions or ()
+    named = np.full(len(mentions), -1, np.int64)
+    if rules.named:
+        times = np.bincount([mention for mention, _ in roles.described], minlength=len(mentions))
+        for mention, country in roles.described:
+            if times[mention] == 1:
+                named[mention] = place[country]
+    if rules.role == AGENT:
+        pairs = [(agent.mention, -1, agent.verb) for agent in roles.agents]
+    elif rules.role == TARGET:
+        pairs = [(-1, target.mention, target.verb) for target in roles.targets]
+    else:
+        acted_on: dict[tuple[int, int], list[int]] = {}
+        for target in roles.targets:
+            acted_on.setdefault((target.sentence, target.word), []).append(target.mention)
+        pairs = [
+            (agent.mention, target, agent.verb)
+            for agent in roles.agents
+            for target in acted_on.get((agent.sentence, agent.word), ())
+        ]
     return Candidates(
         tuple(countries),
-        np.array([mention for mention, _ in matches.described], np.int64),
-        np.array([place[country] for _, country in matches.described], np.int64),
-        np.array([mention for mention, _ in matches.agents], np.int64),
-        tuple(verb for _, verb in matches.agents),
-        np.array([mention.sentence for mention in document.mentions or ()], np.int64),
+        np.array([mention for mention, _ in roles.described], np.int64),
+        np.array([place[country] for _, country in roles.described], np.int64),
+        np.array([agent for agent, _, _ in pairs], np.int64),
+        np.array([target for _, target, _ in pairs], np.int64),
+        tuple(verb for _, _, verb in pairs),
+        named,
+        np.array([mention.sentence for mention in mentions], np.int64),
     )
 
 
 def count(eligible: Candidates, labels: ArrayLike) -> NDArray[np.int32]:
-    """Count the entities that are exactly one country and an agent, for each clustering.
+    """Count the entities that are exactly one country and take part as the rules ask, for each clustering.
 
     Parameters
     ----------
@@ -161,7 +214,8 @@ def count(eligible: Candidates, labels: ArrayLike) -> NDArray[np.int32]:
     Returns
     -------
     ndarray of int32, shape (S, C)
-        Entities per country of ``found.countries``. The document counts for a country with at least one.
+        Entities, or pairs of entities, per code of ``eligible.units``. The document counts for a code with at
+        least one.
 
     References
     ----------
@@ -169,8 +223,9 @@ def count(eligible: Candidates, labels: ArrayLike) -> NDArray[np.int32]:
 
     Examples
     --------
-    >>> zero, one = np.array([0]), np.array([1])
-    >>> eligible = Candidates(("IRQ",), zero, zero, one, ("attack",), np.array([0, 1]))
+    >>> zero, one, none = np.array([0]), np.array([1]), np.array([-1])
+    >>> unnamed, sentences = np.array([-1, -1]), np.array([0, 1])
+    >>> eligible = Candidates(("IRQ",), zero, zero, one, none, ("attack",), unnamed, sentences)
     >>> count(eligible, [[0, 0], [0, 1]]).tolist()  # one entity, two entities
     [[1], [0]]
     """
@@ -182,13 +237,23 @@ def count(eligible: Candidates, labels: ArrayLike) -> NDArray[np.int32]:
     if clusterings.size and not 0 <= clusterings.min() <= clusterings.max() < mentions:
         message = f"labels range from {clusterings.min()} to {clusterings.max()}"
         raise InputError(message, f"number entities from 0 to {mentions - 1}", code="parameter")
-    counts = np.zeros((len(clusterings), len(eligible.countries)), np.int32)
+    counts = np.zeros((len(clusterings), len(eligible.units)), np.int32)
     if eligible.can_count:
-        from calibrant.events._kernels import entity_counts
+        from calibrant.events._kernels import unit_counts
 
         fixed = np.ascontiguousarray(clusterings, np.int32)
-        entity_counts(fixed, eligible.described, eligible.country, eligible.agents, counts)
+        unit_counts(fixed, eligible.agents, eligible.targets, units_of(eligible, fixed), counts)
     return counts
+
+
+def units_of(eligible: Candidates, labels: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return (S, p) the unit for which each pair counts in each clustering, or -1."""
+    from calibrant.events._kernels import units_of_pairs
+
+    units = np.empty((len(labels), len(eligible.agents)), np.int64)
+    pairs = eligible.agents, eligible.targets, eligible.named, len(eligible.countries)
+    units_of_pairs(labels, eligible.described, eligible.country, *pairs, units)
+    return units
 
 
 def document_samples(
@@ -246,20 +311,40 @@ def document_samples(
     labels = posterior.sample(size, seed=seed)
     bits = count(eligible, labels) > 0
     kept = np.flatnonzero(bits.any(axis=0))
-    countries = tuple(eligible.countries[place] for place in kept)
+    countries = tuple(eligible.units[place] for place in kept)
     return DocumentSamples(countries, bits[:, kept], evidence_of(eligible, labels, kept))
 
 
 def evidence_of(eligible: Candidates, labels: NDArray[np.int32], kept: Integers) -> tuple[Evidence, ...]:
-    """Return pairs of mentions that corefer in some sample, for the countries that count."""
+    """Return the mentions for which the document counts in some sample, for the codes that count.
+
+    A pair of countries has its agents and targets as evidence. A country has the pairs of a mention of the
+    country and an agent (or target) that corefer; one that counts whatever its entity is has itself.
+    """
     rows = []
-    agents = labels[:, eligible.agents]
-    for place in kept:
-        for mention in eligible.described[eligible.country == place]:
-            together = (agents == labels[:, [mention]]).mean(axis=0)
-            for agent, verb, share in zip(eligible.agents, eligible.verbs, together, strict=True):
-                if share > 0:
-                    where = int(eligible.sentences[mention]), int(eligible.sentences[agent])
-                    country = eligible.countries[place]
-                    rows.append(Evidence(country, int(mention), int(agent), *where, verb, float(share)))
+    codes, sentences = eligible.units, eligible.sentences
+
+    def add(code: str, mention: int, agent: int, verb: str, probability: float) -> None:
+        if probability > 0:
+            where = int(sentences[mention]), int(sentences[agent])
+            rows.append(Evidence(code, int(mention), int(agent), *where, verb, float(probability)))
+
+    if eligible.is_dyadic:
+        units = units_of(eligible, np.ascontiguousarray(labels, np.int32))
+        for place in kept:
+            proportions = (units == place).mean(axis=0)
+            for target, agent, verb, proportion in zip(
+                eligible.targets, eligible.agents, eligible.verbs, proportions, strict=True
+            ):
+                add(codes[place], target, agent, verb, proportion)
+    else:
+        agents = np.maximum(eligible.agents, eligible.targets)
+        named = eligible.named[agents]
+        entities = labels[:, agents]
+        for place in kept:
+            for mention in eligible.described[eligible.country == place]:
+                together = (entities == labels[:, [mention]]).mean(axis=0)
+                together[(named >= 0) & (agents != mention)] = 0
+                for agent, verb, proportion in zip(agents, eligible.verbs, together, strict=True):
+                    add(codes[place], mention, agent, verb, proportion)
     return tuple(sorted(rows, key=lambda row: (row.country, -row.probability, row.mention, row.agent)))

@@ -27,7 +27,7 @@ class DocumentEvents:
     document
         Document with the mentions of the evidence.
     countries
-        Sorted codes of the countries that count in some sample or in the 1-best structure.
+        Codes of the countries, or pairs of countries, that count in some sample or in the 1-best structure.
     entities
         (samples, countries) int32, number of entities that count.
     best_entities
@@ -116,5 +116,5 @@ def extract(
     evidence: list[Evidence] = []
     for place in kept:
         evidence += evidence_of(eligible, labels, np.array([place]))[:MOST_EVIDENCE]
-    countries = tuple(eligible.countries[place] for place in kept)
+    countries = tuple(eligible.units[place] for place in kept)
     return DocumentEvents(document, countries, entities[:, kept], best[kept], tuple(evidence))

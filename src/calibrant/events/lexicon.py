@@ -20,6 +20,7 @@ SHORTEST_STEM = 4
 REMEMBERED = 1 << 16
 STEMMED = ("any", "capitalised")
 NO_COUNTRY = "-"
+ARROW = " -> "  # between the codes of an agent and its target
 YES_NO = {"": False, "0": False, "1": True}
 
 Stemmed = Literal["any", "capitalised"]
@@ -384,19 +385,38 @@ def country_names() -> Mapping[str, str]:
         return MappingProxyType({row["code"]: row["name"] for row in csv.DictReader(file)})
 
 
+def display_name(code: str) -> str:
+    """Return the display name of a code, or of a pair of codes; unknown codes are kept.
+
+    Examples
+    --------
+    >>> display_name("IRQ"), display_name("USA -> IRQ"), display_name("X9")
+    ('Iraq', 'United States -> Iraq', 'X9')
+    """
+    names = country_names()
+    return ARROW.join(names.get(side, side) for side in code.split(ARROW))
+
+
 def code_named(text: str) -> str | None:
     """Return the code of a country by its name or the name of its people, or None.
 
     Parameters
     ----------
     text
-        Name in upper or lower case.
+        Name in upper or lower case, or a pair of names with an arrow between them.
 
     Examples
     --------
     >>> code_named("iraq"), code_named("Americans"), code_named("nato"), code_named("Atlantis")
     ('IRQ', 'USA', 'IGONAT', None)
+    >>> code_named("Israel -> Egypt")
+    'ISR -> EGY'
     """
+    sides = text.split(ARROW.strip())
+    if len(sides) == 2:
+        names = country_names()
+        codes = [side if (side := given.strip().upper()) in names else code_named(given) for given in sides]
+        return None if None in codes else ARROW.join(map(str, codes))
     folded = " ".join(text.split()).casefold()
     for code, name in country_names().items():
         if name.casefold() == folded:

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
+from typing import NamedTuple
 
+from calibrant._checks import one_of
 from calibrant.events.lexicon import Lexicon, Match
 from calibrant.exceptions import InputError
 from calibrant.structures.documents import Document, Mention, Tree
@@ -15,6 +17,7 @@ from calibrant.structures.models.mentions import head_of
 
 UNIVERSAL = "universal"
 CLEARNLP = "clearnlp"
+AGENT, TARGET, DYAD = ROLES = ("agent", "target", "dyad")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,8 @@ CASE = frozenset({"case"})
 COPULA = frozenset({"cop"})
 NAMES = frozenset({"compound"})  # compound:prt is a particle, not a noun
 SUBJECTS = frozenset({"nsubj", "nsubj:pass", "nsubjpass"})
+AFFECTED_UNIVERSAL = frozenset({"obj", "nsubj:pass"})
+AFFECTED_CLEARNLP = frozenset({"dobj", "nsubjpass"})
 OPENERS = frozenset({"case", "mark", "advmod"})
 LINKS = frozenset({"CCONJ", "DET"})  # tags of a list's words that are not names
 BELONGING = frozenset(
@@ -117,6 +122,24 @@ def agent_of(words: Words, word: int, scheme: str, *, coordination: bool) -> int
         return head
     by = any(words.words[child].lower() == "by" for child in words.related(word, CASE))
     return head if relation == "obl" and by and is_passive(words, head) else -1
+
+
+def verbs_acting_on(words: Words, word: int, scheme: str, *, coordination: bool) -> list[int]:
+    """Return the verbs whose object or passive subject a noun is, and passive participles that modify it.
+
+    "Troops attacked by rebels" has the participle "attacked", which acts on "troops".
+    """
+    acting = [
+        child
+        for child in words.children[word]
+        if base(words.relation(child)) == "acl" and is_passive(words, child)
+    ]
+    steps = 0
+    while coordination and words.relation(word) == "conj" and steps < len(words.words):
+        word = words.head(word)
+        steps += 1
+    affected = AFFECTED_CLEARNLP if scheme == CLEARNLP else AFFECTED_UNIVERSAL
+    return [words.head(word), *acting] if words.relation(word) in affected else acting
 
 
 def is_passive(words: Words, verb: int) -> bool:
@@ -270,6 +293,14 @@ class Rules:
         True if a name that indicates a place counts, as Pakistan in "a bomb in Pakistan kills". If False, a
         noun after a preposition counts only after "of", "from" and "by", and the end of a place that was
         parsed as an agent ("A bomb in Lahore, Pakistan kills") does not count.
+    named
+        True if an agent or target that is itself described as one country ("Israeli troops") counts for this
+        country in every sample. If False, its entity must be described as exactly one country, so that a
+        document loses probability where coreference merges "Israel" with a mention of another country.
+    role
+        ``agent``: a document counts for the countries that act. ``target``: for those that are acted on: the
+        object, the passive subject, or a noun that a passive participle modifies. ``dyad``: for pairs of two
+        entities, agent and target of the same verb, written ``"USA -> IRQ"``.
 
     Raises
     ------
@@ -291,8 +322,11 @@ class Rules:
     compounds: bool = False
     coordination: bool = False
     places: bool = True
+    named: bool = False
+    role: str = AGENT
 
     def __post_init__(self) -> None:
+        one_of(self.role, ROLES, "role")
         if not self.verbs:
             raise InputError("the rules have no verbs", "give at least one", code="empty")
         for verb in self.verbs:
@@ -314,11 +348,13 @@ class Rules:
 RULES: Mapping[str, Rules] = MappingProxyType(
     {
         "paper": Rules("paper", ("attack",)),
-        "default": Rules("default", VERBS_OF_FORCE, compounds=True, coordination=True, places=False),
+        "default": Rules(
+            "default", VERBS_OF_FORCE, compounds=True, coordination=True, places=False, named=True
+        ),
     }
 )
 """Rules by name. ``paper``: the verb "attack" only. ``default``: verbs of force, with compounds and
-coordination, without places."""
+coordination, without places; agents that name a country count for it."""
 
 
 def _beginning(verb: str) -> str:
@@ -379,8 +415,27 @@ def label_scheme(trees: Iterable[Tree]) -> str:
     return CLEARNLP if counts[CLEARNLP] > counts[UNIVERSAL] else UNIVERSAL
 
 
+class Participant(NamedTuple):
+    """A mention that takes part in what a verb states.
+
+    Attributes
+    ----------
+    mention
+        Number of the mention.
+    verb
+        Lemma of the verb.
+    sentence, word
+        Place of the verb, from 0.
+    """
+
+    mention: int
+    verb: str
+    sentence: int
+    word: int
+
+
 @dataclass(frozen=True)
-class Found:
+class Roles:
     """Mentions of a document to which the rules apply.
 
     Attributes
@@ -388,14 +443,17 @@ class Found:
     described
         Pairs of a mention's number and a country code, one per country of the mention.
     agents
-        Pairs of a mention's number and the lemma of the verb whose agent it is.
+        Mentions that are agents of the verbs.
+    targets
+        Mentions that the verbs act on.
     """
 
     described: list[tuple[int, str]]
-    agents: list[tuple[int, str]]
+    agents: list[Participant]
+    targets: list[Participant]
 
 
-def find(document: Document, lexicon: Lexicon, rules: Rules) -> Found:
+def find(document: Document, lexicon: Lexicon, rules: Rules) -> Roles:
     """Apply the rules to the mentions of a parsed document, sentence by sentence."""
     if document.trees is None or document.mentions is None:
         what = "trees" if document.trees is None else "mentions"
@@ -404,7 +462,7 @@ def find(document: Document, lexicon: Lexicon, rules: Rules) -> Found:
         raise InputError(message, hint, code="missing-value")
     scheme: str | None = None
     verbs = frozenset(rules.verbs)
-    roles = Found([], [])
+    roles = Roles([], [], [])
     by_sentence: dict[int, list[int]] = {}
     for number, mention in enumerate(document.mentions):
         by_sentence.setdefault(mention.sentence, []).append(number)
@@ -456,7 +514,7 @@ def _apply(
     triggers: set[int],
     scheme: str,
     rules: Rules,
-    roles: Found,
+    roles: Roles,
 ) -> None:
     name_of = {word: match for match in matches for word in range(match.start, match.end)}
     ways = {"compounds": rules.compounds, "coordination": rules.coordination, "places": rules.places}
@@ -467,10 +525,14 @@ def _apply(
             countries = dict.fromkeys(name_of[word].code for word in looked_at if word in name_of)
             roles.described.extend((number, country) for country in countries)
         if triggers:
-            verb = agent_of(parsed, head, scheme, coordination=rules.coordination)
-            if verb not in triggers or (not rules.places and names_a_place(parsed, head, name_of, verb)):
-                continue
-            roles.agents.append((number, parsed.tree.lemmas[verb].lower()))
+            agreed = {"coordination": rules.coordination}
+            verb = agent_of(parsed, head, scheme, **agreed)
+            if verb in triggers and (rules.places or not names_a_place(parsed, head, name_of, verb)):
+                lemma = parsed.tree.lemmas[verb].lower()
+                roles.agents.append(Participant(number, lemma, mention.sentence, verb))
+            for verb in triggers.intersection(verbs_acting_on(parsed, head, scheme, **agreed)):
+                lemma = parsed.tree.lemmas[verb].lower()
+                roles.targets.append(Participant(number, lemma, mention.sentence, verb))
 
 
 def may_count(sentences: Iterable[Sequence[str]], lexicon: Lexicon, rules: Rules) -> bool:

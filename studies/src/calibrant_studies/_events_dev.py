@@ -101,7 +101,8 @@ def _by_verb(found: Candidates, labels: NDArray[np.integer]) -> dict[Key, float]
     shares: dict[Key, float] = {}
     for verb in dict.fromkeys(found.verbs):
         chosen = np.flatnonzero(verbs == verb)
-        one = replace(found, agents=found.agents[chosen], verbs=(verb,) * len(chosen))
+        pairs = {"agents": found.agents[chosen], "targets": found.targets[chosen]}
+        one = replace(found, **pairs, verbs=(verb,) * len(chosen))
         for country, share in zip(one.countries, (count(one, labels) > 0).mean(axis=0), strict=True):
             if share > 0:
                 shares[country, verb] = float(share)

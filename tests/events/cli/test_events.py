@@ -17,6 +17,7 @@ from calibrant.events import EventStore, event_table
 from calibrant.events.files.store import StoredCount, StoredDocument
 from calibrant.events.files.store_writing import StoreWriter
 from calibrant.events.results.events import FEW_SAMPLES, UNFINISHED
+from calibrant.events.web import Explorer
 from calibrant.outputs import schema
 
 
@@ -33,6 +34,25 @@ def store(tmp_path_factory: pytest.TempPathFactory, coref: Path) -> Path:
     assert "  Cannot count      1\n" in result.stdout
     assert f"calibrant events table '{path}'" in result.stdout
     return path
+
+
+def test_who_attacked_whom_is_counted_and_shown(tmp_path: Path) -> None:
+    path = tmp_path / "pairs"
+    result = run(
+        "run", dated_documents(), "-o", path, "--role", "dyad", "--samples", 20, "--workers", 1, "--with-text"
+    )
+    assert result.exit_code == 0, result.output
+    counts = json.loads(run("table", path, "--by", "year", "--country", "Spain -> Chile", "--json").stdout)[
+        "counts"
+    ]
+    assert [(row["period"], row["best"]) for row in counts if row["matched"]] == [("1865", 1)]
+    explorer = Explorer(path)
+    assert explorer.about.counted == "documents in which one attacks another"
+    assert explorer.country("Chile -> Spain", by="year").series.name == "Chile -> Spain"
+    assert [pair.agent for pair in explorer.document("papudo").pairs] == ["A Chilean corvette"]
+    target = run("run", dated_documents(), "-o", path, "--role", "target", "--samples", 20, "--workers", 1)
+    assert target.exit_code == 2  # a store has one role
+    assert "rules" in target.stderr
 
 
 def test_a_second_run_finds_all_done(store: Path, coref: Path) -> None:

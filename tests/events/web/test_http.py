@@ -334,7 +334,7 @@ def test_every_page_says_what_is_counted_and_is_linked_from_another(client: Clie
     linked: set[str] = set()
     for path in PATHS:
         text = client.get(path).text
-        assert "These pages count <bdi>documents in which a country" in text, path
+        assert "These pages count <bdi>documents in which an actor" in text, path
         targets = re.findall(r'(?:href|action)="([^"]*)"', text)
         linked |= {urlsplit(target).path for target in targets} - {urlsplit(path).path}
     assert set(PAGES) <= linked

@@ -20,5 +20,6 @@ command = CommandGroup(
         "table": "calibrant.events.cli.table",
         "plot": "calibrant.events.cli.plot",
         "uncertain": "calibrant.events.cli.uncertain",
+        "sample": "calibrant.events.cli.sample",
     },
 )

@@ -26,6 +26,12 @@ from calibrant.cli.progress import ProgressLine
     "intervals.  [default: for an included store, the included labels]",
 )
 @click.option(
+    "--readings",
+    metavar="FILE",
+    help="Documents drawn by calibrant events sample, to read one after another; answers are written into "
+    "FILE. Only on 127.0.0.1.",
+)
+@click.option(
     "--port",
     type=click.IntRange(0, 65535),
     help="Port; 0 chooses any free port.  [default: 8765, or the next free port]",
@@ -50,6 +56,7 @@ def command(
     store: str,
     documents: str | None,
     labels: str | None,
+    readings: str | None,
     port: int | None,
     host: str,
     token: str | None,
@@ -68,12 +75,16 @@ def command(
     """
     from calibrant.cli.text import show
     from calibrant.events.cli._events import labels_of, store_of
+    from calibrant.events.files.readings import Readings
     from calibrant.events.results.exploring import ServedStore
     from calibrant.events.web import Explorer, serve
 
     with ProgressLine() as progress:
         labels = labels_of(store, labels)
-        explorer = Explorer(store_of(store), documents=documents, labels=labels, progress=progress)
+        to_read = None if readings is None else Readings(readings)
+        explorer = Explorer(
+            store_of(store), documents=documents, labels=labels, readings=to_read, progress=progress
+        )
     for note in (*explorer.about.notes, *explorer.about.problems):
         show([f"calibrant: warning: {note}"], err=True)
 

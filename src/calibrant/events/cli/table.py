@@ -9,6 +9,7 @@ import click
 from calibrant.cli.made import Command
 from calibrant.cli.options import Printing, printing
 from calibrant.events.cli._events import store_of, table_settings, tabulating
+from calibrant.exceptions import InputError
 
 
 @click.command(
@@ -26,9 +27,22 @@ def command(store: str, printing: Printing, **options: Any) -> None:
     STORE is a folder or the name of an included store: current-events, socialist-worker or reuters-21578. The
     interval of a count covers uncertainty about coreference only. The total interval also covers uncertainty
     about the calibration map; it needs --labels.
+
+    With the readings of calibrant events sample as --labels, the counts of their country are corrected by
+    what people read, and the interval includes all errors of the model and the rules.
     """
     from calibrant.events.cli._events import table_lines
+    from calibrant.events.verbs.reading import are_readings, corrected_events
     from calibrant.events.verbs.tables import event_table
 
+    labels, countries = options["labels"], options["countries"]
+    if labels is not None and are_readings(labels):
+        if len(countries or ()) > 1:
+            message = "readings are about one country"
+            raise InputError(message, "give one --country, or leave it out", code="parameter")
+        country = countries[0] if countries else None
+        chosen = {name: options[name] for name in ("by", "level")}
+        printing.show(corrected_events(store_of(store), labels, country=country, **chosen))
+        return
     table = event_table(store_of(store), **table_settings(store, options))
     printing.show(table, lambda _: table_lines(table, full=printing.full))

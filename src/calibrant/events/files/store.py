@@ -234,6 +234,15 @@ class EventStore:
         numbers = np.frombuffer(b"".join(packed[at] for at in order), np.uint8)
         return numbers.reshape(len(packed), self.sample_count + 1)
 
+    def names_and_days(self) -> tuple[list[str], Days]:
+        """Return the ids and days of all documents, including skipped ones, in the order of the parts."""
+        names: list[str] = []
+        days = [np.zeros(0, "datetime64[D]")]
+        for _, table in self._tables(("id", "date")):
+            names += table["id"].to_pylist()
+            days.append(table["date"].combine_chunks().cast("int32").to_numpy(zero_copy_only=False))
+        return names, np.concatenate([part.astype("datetime64[D]") for part in days])
+
     def document(self, name: str) -> StoredDocument | None:
         """Return all stored values of a document that may count, or None if it does not exist.
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from hashlib import blake2b
 from threading import Lock
-from typing import Any
+from typing import Any, Literal
 from uuid import uuid4
 
 from calibrant._checks import FEWEST_SAMPLED, one_of, sample_count
@@ -23,7 +23,7 @@ from calibrant.events.files.store_writing import PART, StoreWriter
 from calibrant.events.files.verb_lists import read_verbs
 from calibrant.events.lexicon import default_lexicon
 from calibrant.events.results.events import ExtractedEvents
-from calibrant.events.rules import RULES, Rules
+from calibrant.events.rules import AGENT, RULES, Rules
 from calibrant.events.verbs.settings import UNKNOWN_TEXTS, store_settings, store_sources, training_note
 from calibrant.events.verbs.worker import Extraction, Extractor
 from calibrant.exceptions import InputError
@@ -114,6 +114,7 @@ def extract_events(
     parser: str | os.PathLike[str] | None = None,
     lexicon: str | os.PathLike[str] | None = None,
     rules: str = "default",
+    role: Literal["agent", "target", "dyad"] = "agent",
     verbs: str | os.PathLike[str] | Sequence[str] | None = None,
     samples: int = SAMPLES,
     seed: int = 0,
@@ -145,7 +146,11 @@ def extract_events(
         None: the included lexicon.
     rules
         Rules that find agents. ``paper``: agents of the verb attack, as in Nguyen & O'Connor (2015).
-        ``default``: agents of verbs of force, with compounds and coordination, without places.
+        ``default``: agents of verbs of force, with compounds and coordination, without places; an agent that
+        itself names one country counts for it.
+    role
+        Count the countries that act (``agent``) or that are acted on (``target``), or pairs of both
+        (``dyad``), such as "USA -> IRQ".
     verbs
         Verbs to use instead of those of the rules: a file with one lemma per line, or lemmas.
     samples
@@ -205,7 +210,7 @@ def extract_events(
         os.fspath(coref),
         None if parser is None else os.fspath(parser),
         None if lexicon is None else os.fspath(lexicon),
-        rules_of(rules, verbs),
+        rules_of(rules, verbs, role),
         sample_count(samples, least=FEWEST_SAMPLED),
         number(seed),
         with_text,
@@ -301,10 +306,11 @@ class Done:
         self.countries.update(countries or ())
 
 
-def rules_of(name: str, verbs: str | os.PathLike[str] | Sequence[str] | None) -> Rules:
-    """Return rules by name, with other verbs if given."""
+def rules_of(name: str, verbs: str | os.PathLike[str] | Sequence[str] | None, role: str = AGENT) -> Rules:
+    """Return rules by name, with another role, and with other verbs if given."""
     one_of(name, tuple(RULES), "rules")
+    rules = replace(RULES[name], role=role)
     if verbs is None:
-        return RULES[name]
+        return rules
     chosen = read_verbs(verbs) if isinstance(verbs, (str, os.PathLike)) else verbs
-    return RULES[name].with_verbs(chosen)
+    return rules.with_verbs(chosen)

@@ -13,7 +13,7 @@ import numpy as np
 
 from calibrant._version import __version__
 from calibrant.events.lexicon import DEFAULT
-from calibrant.events.rules import Rules
+from calibrant.events.rules import AGENT, Rules
 from calibrant.events.verbs.worker import Extraction, Extractor
 from calibrant.structures.models.shipped import is_shipped
 
@@ -39,9 +39,9 @@ def store_settings(settings: Extraction, extractor: Extractor) -> dict[str, Any]
 def rules_settings(rules: Rules) -> dict[str, Any]:
     """Return the content of rules, without their name and the order of their verbs."""
     settings = asdict(rules) | {"verbs": sorted(rules.verbs), "name": None}
-    if rules.places:
-        del settings["places"]  # older stores have no such key
-    return settings
+    # Older stores do not have these keys.
+    older = {"places": True, "named": False, "role": AGENT}
+    return {key: value for key, value in settings.items() if key not in older or older[key] != value}
 
 
 def store_sources(settings: Extraction, trained_on: str) -> dict[str, str]:

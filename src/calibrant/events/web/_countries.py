@@ -4,26 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from calibrant.events.lexicon import code_named, country_names
+from calibrant.events.lexicon import ARROW, code_named, country_names, display_name
 from calibrant.exceptions import InputError
 
 LONGEST_NAME = 100
 SHOWN = 5
 
 
-def name_of(code: str) -> str:
-    """Return the display name of a code, or the code if the included lexicon lacks it.
+def nouns_of(codes: Sequence[str]) -> tuple[str, str]:
+    """Return the words for one and for several of the codes: a lexicon of parties has no countries.
 
     Examples
     --------
-    >>> name_of("IRQ"), name_of("X9")
-    ('Iraq', 'X9')
+    >>> nouns_of(["IRQ", "USA"]), nouns_of(["USA -> IRQ"]), nouns_of(["Labour"])
+    (('country', 'countries'), ('pair', 'pairs'), ('actor', 'actors'))
     """
-    return country_names().get(code, code)
+    if any(ARROW in code for code in codes):
+        return "pair", "pairs"
+    known = country_names()
+    return ("country", "countries") if all(code in known for code in codes) else ("actor", "actors")
 
 
 def by_name(codes: Sequence[str]) -> list[str]:
-    return sorted(codes, key=lambda code: (name_of(code).casefold(), code))
+    return sorted(codes, key=lambda code: (display_name(code).casefold(), code))
 
 
 def find(given: str, codes: Sequence[str]) -> str:
@@ -54,11 +57,11 @@ def find(given: str, codes: Sequence[str]) -> str:
     if (named := code_named(text)) in codes:
         return str(named)
     part = text.casefold()
-    matches = [code for code in codes if part and part in name_of(code).casefold()]
+    matches = [code for code in codes if part and part in display_name(code).casefold()]
     if len(matches) == 1:
         return matches[0]
     if matches:
-        several = ", ".join(f"{name_of(code)} ({code})" for code in by_name(matches)[:SHOWN])
+        several = ", ".join(f"{display_name(code)} ({code})" for code in by_name(matches)[:SHOWN])
         raise InputError(f"{text!r:.40} may be {several}", "give one of the codes", code="parameter")
     hint = "choose a country of the overview"
     raise InputError(f"the store has no document of {given!r:.20}", hint, code="parameter")

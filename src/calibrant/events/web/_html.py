@@ -10,7 +10,8 @@ from urllib.parse import urlencode
 from jinja2 import Environment
 
 from calibrant._version import __version__
-from calibrant.events.web._countries import by_name, name_of
+from calibrant.events.lexicon import display_name
+from calibrant.events.web._countries import by_name
 from calibrant.events.web.charts import chance_chart, series_chart
 from calibrant.events.web.pages import PAGES, Page, ProblemPage
 from calibrant.events.web.pages.country import Series
@@ -90,7 +91,7 @@ def _chart(series: Series, rates: bool, *, with_cells: bool = False) -> Any:
 def _environment() -> Environment:
     environment = templates_of("calibrant.events.web")
     environment.filters.update(
-        quantity=quantity, share=share, count=words.count, called=name_of, by_name=by_name
+        quantity=quantity, share=share, count=words.count, called=display_name, by_name=by_name
     )
     environment.globals.update(
         chart=_chart,

@@ -15,17 +15,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._checks import one_of
+from calibrant.events.files.readings import Readings
 from calibrant.events.files.store import EventStore, StoredDocument, StoredEvidence
+from calibrant.events.lexicon import display_name
+from calibrant.events.rules import AGENT, DYAD, TARGET
+from calibrant.events.verbs.reading import corrected_events
 from calibrant.events.verbs.tables import Calendar, Counting, country_codes, labelled_recalibrator
 from calibrant.events.verbs.uncertain import texts_of
 from calibrant.events.web._comparing import LEVEL, Joint, PeriodComparison
-from calibrant.events.web._countries import find, name_of
+from calibrant.events.web._countries import find, nouns_of
 from calibrant.events.web.pages import About
 from calibrant.events.web.pages.comparison import ComparisonPage
 from calibrant.events.web.pages.country import CountryPage, Series
 from calibrant.events.web.pages.document import DocumentCount, DocumentPage, note_of, pairs_of
 from calibrant.events.web.pages.documents import LISTED, ORDERS, DocumentsPage, ListedDocument
 from calibrant.events.web.pages.overview import TOP, OverviewPage
+from calibrant.events.web.pages.reading import ReadingPage
 from calibrant.exceptions import FormatError, InputError
 from calibrant.lazy import from_extra
 from calibrant.metrics.periods import By
@@ -48,18 +53,27 @@ def verbs_of(rules: Any) -> tuple[str, ...]:
     return tuple(str(verb) for verb in verbs) if isinstance(verbs, list) else ()
 
 
-def counted(verbs: Sequence[str]) -> str:
+def counted(verbs: Sequence[str], role: str = AGENT, noun: str = "country") -> str:
     """Return a phrase for the counted documents.
 
     Examples
     --------
-    >>> counted(["attack", "raid"]), counted(["sign"])
-    ('documents in which a country attacks', 'documents in which a country is the agent of the verb sign')
+    >>> counted(["attack", "raid"]), counted(["sign"], noun="actor")
+    ('documents in which a country attacks', 'documents in which an actor is the agent of the verb sign')
+    >>> counted(["attack"], role="dyad")
+    'documents in which one attacks another'
     """
+    one = "an actor" if noun == "actor" else f"a {noun}"
     if "attack" in verbs:
-        return "documents in which a country attacks"
+        done = {AGENT: f"{one} attacks", TARGET: f"{one} is attacked", DYAD: "one attacks another"}
+        return f"documents in which {done[role]}"
     verb = f"the verb {verbs[0]}" if len(verbs) == 1 else "a verb of the rules"
-    return f"documents in which a country is the agent of {verb}"
+    done = {
+        AGENT: f"{one} is the agent",
+        TARGET: f"{one} is the target",
+        DYAD: "the two are agent and target",
+    }
+    return f"documents in which {done[role]} of {verb}"
 
 
 class PartReader:
@@ -142,6 +156,8 @@ class Explorer:
         File of the run's documents, for texts that the store does not contain.
     labels
         Labeled documents, as in `calibrant.events.event_table`; they add the total interval.
+    readings
+        Documents to read, whose answers are written; they add the page ``/read``.
     progress
         Called with a stage, the number of documents done, and their total (None if unknown).
 
@@ -170,6 +186,7 @@ class Explorer:
         *,
         documents: str | os.PathLike[str] | None = None,
         labels: Any = None,
+        readings: Readings | None = None,
         progress: Progress | None = None,
     ) -> None:
         self._store = EventStore(store)
@@ -179,9 +196,18 @@ class Explorer:
         tell(progress, "reading the store")
         self.counts = self._store.counts()
         self._parts = PartReader(self._store.parts)
-        self._texts = (
-            {} if documents is None else texts_of(documents, set(self.counts.names), progress=progress)
-        )
+        names = {*self.counts.names, *(() if readings is None else readings.items)}
+        self._texts = {} if documents is None else texts_of(documents, names, progress=progress)
+        self.readings = readings
+        if readings is not None:
+            self._read_texts = {name: given.text for name, given in self._texts.items()} | readings.texts()
+            missing = [item for item in readings.items if item not in self._read_texts]
+            if missing:
+                message = (
+                    f"there is no text of {len(missing):,} documents to read, such as {missing[0]!r:.60}"
+                )
+                hint = "give the documents of the run (`documents`)"
+                raise InputError(message, hint, code="missing-value", file=os.fspath(readings.path))
         self.calendar = lru_cache(partial(Calendar.of, self._store))
         self.series = lru_cache(REMEMBERED)(self._count)
         self.joint = lru_cache(REMEMBERED)(partial(Joint.of, self.counts, self._recalibrator))
@@ -299,7 +325,7 @@ class Explorer:
         return DocumentsPage(
             about=self.about,
             country=country,
-            name=name_of(country),
+            name=display_name(country),
             by=by,
             period=period,
             order=order,
@@ -333,14 +359,60 @@ class Explorer:
             note=note_of(stored.text, pairs),
         )
 
+    def reading(self, key: str, item: str | None = None) -> ReadingPage:
+        """Return the page of the next document to read, or the corrected counts after the last one.
+
+        Parameters
+        ----------
+        key
+            Value that the form must send back.
+        item
+            Document to show again; None: the first one that was not read.
+        """
+        readings = self.readings
+        if readings is None:
+            hint = "start the explorer with the documents to read (`readings`)"
+            raise InputError("there is nothing to read", hint, code="parameter")
+        shown = readings.next() if item is None else item
+        if shown is not None and shown not in readings.items:
+            raise InputError(f"{shown!r:.40} is not to be read", "start at /read", code="parameter")
+        corrected, problem = None, ""
+        if shown is None:
+            try:
+                corrected = corrected_events(self._store, readings.path, by=self.default_by)
+            except InputError as error:
+                problem = str(error)
+        place = readings.items.index(shown) if shown is not None else len(readings.items)
+        return ReadingPage(
+            about=self.about,
+            country=readings.country,
+            name=display_name(readings.country),
+            id=shown,
+            title=None if shown not in self._texts else self._texts[shown].title or None,
+            text=None if shown is None else self._read_texts[shown],
+            label=readings.labels[place] if shown is not None else None,
+            done=readings.done,
+            total=len(readings.items),
+            previous=readings.items[place - 1] if shown is not None and place else None,
+            key=key,
+            corrected=corrected,
+            problem=problem,
+        )
+
     @cached_property
     def about(self) -> About:
         """Return the description of the store."""
         days, documents = self._store.seen()
-        verbs = verbs_of(self._store.manifest.settings.get("rules"))
+        rules = self._store.manifest.settings.get("rules")
+        verbs = verbs_of(rules)
+        role = str(rules.get("role", AGENT)) if isinstance(rules, dict) else AGENT
+        noun, nouns = nouns_of(self.countries)
         return About(
             store=self._store.path.resolve().name,
-            counted=counted(verbs),
+            counted=counted(verbs, role, noun),
+            role=role,
+            noun=noun,
+            nouns=nouns,
             verbs=verbs,
             documents=int(documents.sum()),
             matched=len(self.counts.names),
@@ -392,7 +464,7 @@ class Explorer:
         rows = tuple(Counting(self.calendar(by), "poisson-binomial", LEVEL, self._recalibrator).rows(country))
         return Series(
             country=country,
-            name=name_of(country),
+            name=display_name(country),
             matched=sum(row.matched for row in rows),
             mean=float(sum(row.count.estimate or 0.0 for row in rows)),
             best=sum(row.best for row in rows),
@@ -418,7 +490,7 @@ class Explorer:
         country = self.counts.countries[self.counts.country[row]]
         return DocumentCount(
             country=country,
-            name=name_of(country),
+            name=display_name(country),
             probability=probability,
             samples_counted=round(probability * samples),
             samples=samples,

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 METHODS = ("GET", "HEAD")
+WRITES = "/read"  # the only path that a form may be sent to
+MOST_FORM = 4096  # bytes
 VERSIONS = ("1.0", "1.1")  # versions of HTTP; the parser accepts any two digits
 ONCE = ("host", "origin", "sec-fetch-site", "sec-fetch-mode")  # headers that the checks use
 COOKIE = "calibrant-explorer"
@@ -88,10 +90,13 @@ class Guard:
         Address that the server is bound to.
     token
         Token that a request must send, first in the address and then as a cookie; None: no token.
+    writes
+        True if readers' answers are accepted: by POST, at one path, from a page of this server.
     """
 
     host: str
     token: str | None = field(default=None, repr=False)
+    writes: bool = False
 
     def allows_host(self, header: str) -> bool:
         """Return True if a request for this host is meant for this server.
@@ -106,10 +111,13 @@ class Guard:
             return False
         return _address(name) is not None or name.rstrip(".") == socket.gethostname().lower()
 
-    def refusal(self, method: str, headers: Sequence[tuple[str, str]]) -> tuple[int, str] | None:
+    def refusal(
+        self, method: str, headers: Sequence[tuple[str, str]], path: str = "/"
+    ) -> tuple[int, str] | None:
         """Return status and reason of a refusal, or None; tokens are checked separately."""
         values_of = {name: [value for other, value in headers if other.lower() == name] for name in ONCE}
-        if method not in METHODS:
+        sent = self.writes and method == "POST" and path == WRITES
+        if method not in METHODS and not sent:
             return 405, "This server answers GET and HEAD only."
         if len(values_of["host"]) != 1 or any(len(values) > 1 for values in values_of.values()):
             return 400, "A request must name one host and at most one origin."
@@ -123,6 +131,11 @@ class Guard:
             return 403, "Requests from other pages are refused."
         elsewhere = any(site not in ("none", "same-origin") for site in values_of["sec-fetch-site"])
         if elsewhere and values_of["sec-fetch-mode"] != ["navigate"]:
+            return 403, "Requests from other pages are refused."
+        # A browser always states the origin of a form that it sends.
+        if sent and not values_of["origin"]:
+            return 403, "Send the form of the page."
+        if sent and any(site != "same-origin" for site in values_of["sec-fetch-site"]):
             return 403, "Requests from other pages are refused."
         return None
 
@@ -217,7 +230,7 @@ class Guarded:
             await send(message)
 
         headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
-        refused = self._guard.refusal(scope["method"], headers)
+        refused = self._guard.refusal(scope["method"], headers, scope["path"])
         if scope["http_version"] not in VERSIONS:
             refused = 505, "This server speaks HTTP/1.0 and HTTP/1.1."
         if refused is None and not scope["query_string"].isascii():

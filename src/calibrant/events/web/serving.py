@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import hmac
 import secrets
 import socket
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
 
 from calibrant._checks import one_of
 from calibrant.events.web._html import render, style, warm
 from calibrant.events.web.explorer import Explorer
-from calibrant.events.web.guard import Guard, Guarded, is_loopback
+from calibrant.events.web.guard import MOST_FORM, WRITES, Guard, Guarded, is_loopback
 from calibrant.events.web.pages import PAGES, Address, Page, ProblemPage
 from calibrant.exceptions import CalibrantError, FormatError, InputError
 from calibrant.lazy import from_extra
@@ -62,6 +64,10 @@ def application(explorer: Explorer, *, host: str = HOST, token: str | None = Non
     Traceback (most recent call last):
     calibrant.exceptions.InputError: other machines can reach 0.0.0.0: give a token of at least 16 characters
     """
+    readings = None if explorer is None else explorer.readings
+    if readings is not None and not is_loopback(host):
+        message = f"other machines can reach {host}, and could answer for the reader"
+        raise InputError(message, "read on this machine, at 127.0.0.1", code="parameter")
     hint = f"give a token of at least {SHORTEST_TOKEN} characters"
     if token is None and not is_loopback(host):
         raise InputError(f"other machines can reach {host}", hint, code="parameter")
@@ -69,7 +75,7 @@ def application(explorer: Explorer, *, host: str = HOST, token: str | None = Non
         raise InputError("the token is too short", hint, code="parameter")
     from_extra("starlette", NEEDED, "web")
     from starlette.applications import Starlette
-    from starlette.responses import Response
+    from starlette.responses import RedirectResponse, Response
     from starlette.routing import Route
 
     def page(request: Request) -> Response:
@@ -84,20 +90,43 @@ def application(explorer: Explorer, *, host: str = HOST, token: str | None = Non
     async def missing(request: Request, error: Exception) -> Response:
         return answer(explorer, request)
 
+    key = secrets.token_urlsafe(24)
+
+    async def read(request: Request) -> Response:
+        if request.method != "POST":
+            return answer(explorer, request, key)
+        body = b""
+        async for part in request.stream():
+            body += part
+            if len(body) > MOST_FORM:
+                return written(ProblemPage(413, "The form is too large."), "html")
+        form = dict(parse_qsl(body.decode("latin-1"), encoding="utf-8", errors="replace"))
+        if not hmac.compare_digest(form.get("key", "").encode(), key.encode()):
+            return written(ProblemPage(403, "The form is of an earlier run; open /read again."), "html")
+        try:
+            readings.answer(form.get("item", ""), form.get("answer", ""))
+        except CalibrantError as error:
+            return written(ProblemPage(404, str(error)), "html")
+        except OSError as error:
+            reason = error.strerror or str(error)
+            return written(ProblemPage(500, f"The answer could not be written: {reason}."), "html")
+        return RedirectResponse("/read", 303)
+
     routes = [Route(path, page) for path in PAGES]
     routes += [Route("/style.css", style_sheet), Route("/icon.svg", icon)]
+    routes += [] if readings is None else [Route(WRITES, read, methods=["GET", "POST"])]
     app = Starlette(routes=routes, exception_handlers={404: missing})
     app.router.redirect_slashes = False  # no answer contains an address made from the request
-    return Guarded(app, Guard(host, token))
+    return Guarded(app, Guard(host, token, readings is not None))
 
 
-def answer(explorer: Explorer, request: Request) -> Response:
-    """Return the requested page as a response."""
+def answer(explorer: Explorer, request: Request, key: str = "") -> Response:
+    """Return the requested page as a response; ``key`` is that of the form of answers."""
     query = request.query_params
     form = query.get("format", "html")
     try:
         one_of(form, FORMATS, "format")
-        page: Page | ProblemPage = page_of(explorer, request.url.path, query)
+        page: Page | ProblemPage = page_of(explorer, request.url.path, query, key)
     except FormatError as error:
         page = ProblemPage(500, str(error))
     except InputError as error:
@@ -107,7 +136,7 @@ def answer(explorer: Explorer, request: Request) -> Response:
     return written(page, form if form in FORMATS else "html")
 
 
-def page_of(explorer: Explorer, path: str, query: QueryParams) -> Page:
+def page_of(explorer: Explorer, path: str, query: QueryParams, key: str = "") -> Page:
     """Return the page at a path; raise `InputError` if there is no page."""
     address = Address.of(query)
     by, rates = address.by, address.rates
@@ -128,6 +157,8 @@ def page_of(explorer: Explorer, path: str, query: QueryParams) -> Page:
             )
         case "/document":
             return explorer.document(address.text("id"))
+        case "/read":
+            return explorer.reading(key, query.get("item"))
     raise InputError("this page does not exist", "start at /", code="parameter")
 
 
@@ -202,7 +233,8 @@ def serve(
         warm(explorer.overview())
         listening.listen(128)
         if ready is not None:
-            ready(address_of(host, listening.getsockname()[1], token))
+            path = "/" if explorer.readings is None else WRITES
+            ready(address_of(host, listening.getsockname()[1], token, path))
         server.run(sockets=[listening])
 
 
@@ -227,7 +259,7 @@ def server_of(application: ASGIApp) -> Server:
     return server
 
 
-def address_of(host: str, port: int, token: str | None) -> str:
+def address_of(host: str, port: int, token: str | None, path: str = "/") -> str:
     """Return the address to open in a browser.
 
     Examples
@@ -236,7 +268,7 @@ def address_of(host: str, port: int, token: str | None) -> str:
     ('http://[::1]:80/', 'http://0.0.0.0:8765/?token=s3cret')
     """
     name = f"[{host}]" if ":" in host else host
-    return f"http://{name}:{port}/" + (f"?token={token}" if token is not None else "")
+    return f"http://{name}:{port}{path}" + (f"?token={token}" if token is not None else "")
 
 
 def bound(host: str, port: int | None) -> socket.socket:

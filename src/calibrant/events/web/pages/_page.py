@@ -79,8 +79,12 @@ class About:
         Name of the folder.
     counted
         Counted documents in words, such as "documents in which a country attacks".
+    role
+        Role of the counted countries: ``agent``, ``target`` or ``dyad``.
+    noun, nouns
+        Words for one and for several codes of the store, such as "country" and "countries".
     verbs
-        Verbs whose agents are found; empty if the store does not name them.
+        Verbs of the rules; empty if the store does not name them.
     documents
         Documents that were read, including those skipped because they cannot count.
     matched
@@ -103,6 +107,9 @@ class About:
 
     store: str
     counted: str
+    role: str
+    noun: str
+    nouns: str
     verbs: tuple[str, ...]
     documents: int
     matched: int

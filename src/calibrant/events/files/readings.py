@@ -1,0 +1,109 @@
+"""A table of documents to read, into which answers are written one at a time."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from calibrant.estimation.files import write_sample
+from calibrant.exceptions import InputError
+from calibrant.io.roles import Role, blocks, open_table, read_table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ANSWERS = ("yes", "no", "unclear")
+NUMBERS = ("inclusion_probability", "score", "round")
+
+
+class Readings:
+    """Documents to read, with the answers given so far.
+
+    Parameters
+    ----------
+    path
+        Table written by `calibrant.events.sample_readings`. Each answer is written into its column ``label``;
+        the file is replaced as a whole, so that an interruption loses no answer.
+
+    Attributes
+    ----------
+    items : tuple of str
+        Ids of the documents, in the order of the rows.
+    country : str
+        Code of the country that the readings are about.
+    labels : list
+        Answer to each document, None if it was not read.
+
+    Raises
+    ------
+    InputError
+        If the table has no column ``item``, ``country`` or ``inclusion_probability``, or is about several
+        countries.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        import pyarrow as pa
+
+        self.path = Path(path)
+        table = open_table(path)
+        how = "draw the documents with `calibrant events sample`"
+        columns = read_table(
+            table,
+            [
+                Role("item", once=True, how=how),
+                Role("country", how=how),
+                Role("inclusion_probability", how=how),
+            ],
+        )
+        if len(columns.names["country"]) != 1:
+            message = f"the readings are about {len(columns.names['country'])} countries"
+            raise InputError(message, "give the readings of one country", code="parameter", file=table.name)
+        self.country = str(columns.names["country"][0])
+        self.items: tuple[str, ...] = tuple(map(str, columns.texts("item")))
+        kinds = {name: "number" if name in NUMBERS else "name" for name in table.columns}
+        parts = [pa.Table.from_batches([block.rows]) for block in blocks(table, kinds)]
+        self._table: pa.Table = pa.concat_tables(parts)
+        self._lock = Lock()
+        given = self._table["label"].cast(pa.string()).to_pylist() if "label" in table.columns else []
+        self.labels: list[str | None] = [label or None for label in given] or [None] * len(self.items)
+        self._place = {item: place for place, item in enumerate(self.items)}
+
+    @property
+    def done(self) -> int:
+        """Return the number of documents that were read."""
+        return sum(label is not None for label in self.labels)
+
+    def texts(self) -> dict[str, str]:
+        """Return the texts in the table, by id."""
+        if "text" not in self._table.column_names:
+            return {}
+        pairs = zip(self.items, self._table["text"].to_pylist(), strict=True)
+        return {item: str(text) for item, text in pairs if text}
+
+    def next(self) -> str | None:
+        """Return the first document that was not read, or None."""
+        return next(
+            (item for item, label in zip(self.items, self.labels, strict=True) if label is None), None
+        )
+
+    def answer(self, item: str, label: str) -> None:
+        """Write an answer to disk; raise `InputError` if the document or the answer is unknown."""
+        import pyarrow as pa
+
+        if item not in self._place:
+            raise InputError(f"{item!r:.40} is not to be read", "start at /read", code="parameter")
+        if label not in ANSWERS:
+            raise InputError(f"{label!r:.40} is no answer", "answer yes, no or unclear", code="parameter")
+        with self._lock:
+            labels = [*self.labels]
+            labels[self._place[item]] = label
+            column = pa.array(labels, pa.string())
+            names = self._table.column_names
+            if "label" in names:
+                written = self._table.set_column(names.index("label"), "label", column)
+            else:
+                written = self._table.append_column("label", column)
+            write_sample(written, self.path)
+            self._table, self.labels = written, labels

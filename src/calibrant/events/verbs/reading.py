@@ -1,0 +1,284 @@
+"""Documents of a store to read, and counts corrected by what readers said."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calibrant.estimation.results.designs import DrawnSample
+from calibrant.estimation.verbs import estimate
+from calibrant.estimation.verbs.sampling import sample
+from calibrant.events.files.store import EventStore
+from calibrant.events.results.corrected import CorrectedEvents, CorrectedPeriod
+from calibrant.events.verbs.tables import country_codes
+from calibrant.events.verbs.uncertain import texts_of
+from calibrant.exceptions import InputError
+from calibrant.io.roles import Role, open_table, read
+from calibrant.metrics.periods import By
+from calibrant.progress import Progress
+from calibrant.records import Quantity
+from calibrant.seeds import Seed
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ANSWERS = {"yes": 1.0, "no": 0.0, "unclear": np.nan, "1": 1.0, "0": 0.0, "true": 1.0, "false": 0.0}
+KEPT = ("country", "date", "score")
+WHOLE = "all"
+
+
+def document_scores(store: str | os.PathLike[str] | EventStore, country: str) -> pa.Table:
+    """Return the probability that each document of a store counts for a country, 0 if it never does.
+
+    Parameters
+    ----------
+    store
+        Folder of the store, or an `EventStore`.
+    country
+        Code or name of a country, or of a pair of countries.
+
+    Returns
+    -------
+    pyarrow.Table
+        Columns ``item``, ``date``, ``country`` and ``score``, one row per document, including those that were
+        skipped because they cannot count. `calibrant.estimation` reads it: to sample documents, to correct
+        counts by labels, or as the outcome of a regression.
+
+    Examples
+    --------
+    >>> from calibrant.data import event_store
+    >>> table = document_scores(event_store("reuters-21578"), "Iran")
+    >>> table.num_rows, round(sum(table["score"].to_pylist()), 2)
+    (21578, 13.16)
+    """
+    import pyarrow as pa
+
+    opened = store if isinstance(store, EventStore) else EventStore(store)
+    counts = opened.counts()
+    (code,) = country_codes([country], counts)
+    rows = counts.rows_of(code)
+    probability = dict(
+        zip((counts.names[place] for place in counts.document[rows]), counts.probability[rows], strict=True)
+    )
+    names, days = opened.names_and_days()
+    scores = np.array([probability.get(name, 0.0) for name in names])
+    columns = {"item": names, "date": pa.array(days).cast(pa.string()), "country": [code] * len(names)}
+    return pa.table({**columns, "score": scores})
+
+
+def sample_readings(
+    store: str | os.PathLike[str] | EventStore,
+    output: str | os.PathLike[str] | None = None,
+    *,
+    country: str,
+    size: int,
+    design: str | None = None,
+    floor: float = 0.25,
+    previous: Any = None,
+    documents: str | os.PathLike[str] | None = None,
+    seed: Seed = 0,
+    progress: Progress | None = None,
+) -> DrawnSample:
+    """Draw documents of a store to read, and write them with their inclusion probabilities.
+
+    A reader then writes yes, no or unclear into a column ``label``: does the country do what is counted in
+    this document, whatever the model says? Documents that the model counts for nothing are drawn, too, so
+    that the corrected count includes what parser, lexicon and rules miss.
+
+    Parameters
+    ----------
+    store
+        Folder of the store, or an `EventStore`.
+    output
+        Table to write: ``item``, ``inclusion_probability``, ``stratum``, ``country``, ``date``, ``score``,
+        and ``text`` with `documents`.
+    country
+        Code or name of the country, or pair of countries, that the readings are about.
+    size
+        Number of documents to draw.
+    design
+        ``uncertainty``: with probabilities proportional to sqrt(p (1 - p)) of the probability p that the
+        document counts, but at least `floor`. ``simple``: all with the same probability. None: by
+        uncertainty if some p is neither 0 nor 1, else simple.
+    floor
+        Lower limit of the probabilities of the design ``uncertainty``, as a fraction of size / documents.
+    previous
+        Table of earlier rounds, as in `calibrant.estimation.sample`.
+    documents
+        Documents of the run, to write their texts.
+    seed
+        Seed of the draw.
+    progress
+        Called with a stage, the number of documents done, and their total (None if unknown).
+
+    Returns
+    -------
+    DrawnSample
+        Its ``table`` is the Arrow table that is written.
+
+    Raises
+    ------
+    InputError
+        If neither the store nor the lexicon has the country, or a number is invalid.
+
+    Examples
+    --------
+    >>> from calibrant.data import event_store
+    >>> drawn = sample_readings(event_store("reuters-21578"), country="Iran", size=100, seed=1)
+    >>> drawn.drawn, drawn.table.column_names
+    (100, ['item', 'inclusion_probability', 'stratum', 'country', 'date', 'score'])
+    """
+    import pyarrow as pa
+
+    table = document_scores(store, country)
+    keep = list(KEPT)
+    if documents is not None:
+        names = set(table["item"].to_pylist())
+        texts = texts_of(documents, names, progress=progress)
+        given = [texts[name].text if name in texts else None for name in table["item"].to_pylist()]
+        table = table.append_column("text", pa.array(given, pa.string()))
+        keep.append("text")
+    if design is None:
+        design = "uncertainty" if any(0 < score < 1 for score in table["score"].to_pylist()) else "simple"
+    uncertain = {"floor": floor} if design == "uncertainty" else {}
+    return sample(
+        table, output, size=size, design=design, previous=previous, keep=keep, seed=seed, **uncertain
+    )
+
+
+def are_readings(labels: Any) -> bool:
+    """Return True if a table of labels has inclusion probabilities, as `sample_readings` writes them."""
+    return "inclusion_probability" in open_table(labels).columns
+
+
+def corrected_events(
+    store: str | os.PathLike[str] | EventStore,
+    labels: Any,
+    *,
+    by: By = "year",
+    country: str | None = None,
+    level: float = 0.95,
+) -> CorrectedEvents:
+    """Correct the counts of a country by documents that people read.
+
+    Counts are those of design-based supervised learning: the sum of the model's probabilities, plus the sum
+    of the readers' corrections divided by the inclusion probabilities. So the interval includes the errors of
+    the tagger, the parser, the mentions, coreference, the lexicon and the rules.
+
+    Parameters
+    ----------
+    store
+        Folder of the store, or an `EventStore`.
+    labels
+        Table written by `sample_readings` with a column ``label``: yes, no or unclear (or 1 and 0). Rows
+        without a label are documents that were not read.
+    by
+        Length of a period.
+    country
+        Code or name of the country. None: that of the table's column ``country``.
+    level
+        Confidence level of the intervals. If some answers are unclear, the interval contains those of the
+        counts with all of them as no and with all of them as yes.
+
+    Raises
+    ------
+    InputError
+        If a label is no answer, the readings are about several or other countries, or the table has no
+        inclusion probabilities.
+
+    References
+    ----------
+    Egami, Hinck, Stewart and Wei (2023), "Using imperfect surrogates for downstream inference: design-based
+    supervised learning for social science applications of large language models", NeurIPS.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from calibrant.data import event_store
+    >>> store = event_store("reuters-21578")
+    >>> drawn = sample_readings(store, country="Iran", size=100, seed=1).table
+    >>> answers = ["yes" if score > 0.5 else "no" for score in drawn["score"].to_pylist()]
+    >>> counts = corrected_events(store, drawn.append_column("label", pa.array(answers)))
+    >>> counts.country, counts.counts[0].period, counts.counts[0].read
+    ('IRN', 'all', 100)
+    """
+    import pyarrow as pa
+
+    roles = [
+        Role("item", once=True),
+        Role("label", "name", gaps=True),
+        Role("inclusion_probability", "score", how="draw the documents with `calibrant events sample`"),
+        Role("country", needed=False),
+        Role("stratum", needed=False),
+        Role("round", "finite", needed=False),
+    ]
+    columns = read(labels, roles)  # without the rows that have no label
+    answers = np.array([ANSWERS.get(str(name).strip().lower(), -1.0) for name in columns.names["label"]])
+    if (answers < 0).any():
+        row = int(np.flatnonzero(answers[columns["label"]] < 0)[0])
+        message = f"{columns.texts('label')[row]!r:.40} is no answer"
+        raise columns.error(row, message, "write yes, no or unclear", "label-value", part="label")
+    values = answers[columns["label"]]
+    unclear = np.isnan(values)
+    named = sorted({str(code) for code in columns.texts("country")}) if "country" in columns else []
+    if len(named) > 1 or (not named and country is None):
+        message = (
+            f"the readings are about {', '.join(named[:3])}" if named else "the readings name no country"
+        )
+        raise InputError(message, "give the readings of one country, and name it", code="parameter")
+    opened = store if isinstance(store, EventStore) else EventStore(store)
+    (code,) = country_codes([named[0] if country is None else country], opened.counts())
+    if named and named[0] != code:
+        message = f"the readings are about {named[0]}, not {code}"
+        raise InputError(message, "leave the country out, or give other readings", code="parameter")
+    scores = document_scores(opened, code)
+    kept = {
+        "item": columns.texts("item").tolist(),
+        "inclusion_probability": columns["inclusion_probability"],
+        **({"stratum": columns.texts("stratum").tolist()} if "stratum" in columns else {}),
+        **({"round": columns["round"]} if "round" in columns else {}),
+    }
+    ends = [
+        estimate(
+            scores,
+            pa.table({**kept, "label": np.where(unclear, filled, values)}),
+            by=by,
+            methods=("uncorrected", "dsl"),
+            level=level,
+        )
+        for filled in ((0.0, 1.0) if unclear.any() else (0.0,))
+    ]
+    model = {row.period: row for row in ends[0].estimates if row.method == "uncorrected"}
+    sides = [[row for row in end.estimates if row.method == "dsl"] for end in ends]
+    return CorrectedEvents(
+        store=os.fspath(opened.path),
+        country=str(code),
+        by=by,
+        documents=scores.num_rows,
+        read=len(values),
+        unclear=int(unclear.sum()),
+        level=level,
+        counts=tuple(
+            CorrectedPeriod(
+                period=rows_of[0].period,
+                documents=rows_of[0].documents,
+                read=rows_of[0].labelled,
+                count=_between([row.count for row in rows_of]),
+                model=float(model[rows_of[0].period].count.estimate or 0.0),
+                few_warning=next((row.few_warning for row in rows_of if row.few_warning), None),
+            )
+            for rows_of in zip(*sides, strict=True)
+        ),
+        selection_warning=ends[0].selection_warning,
+    )
+
+
+def _between(counts: list[Quantity]) -> Quantity:
+    """Return the middle of counts, with an interval that contains their intervals."""
+    if len(counts) == 1 or any(None in (count.estimate, count.low, count.high) for count in counts):
+        return counts[0]
+    middle = sum(float(count) for count in counts) / len(counts)
+    lows, highs = [count.low or 0.0 for count in counts], [count.high or 0.0 for count in counts]
+    return Quantity(middle, min(lows), max(highs), warning=counts[0].warning)

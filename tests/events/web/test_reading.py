@@ -1,0 +1,138 @@
+"""Reading documents in the explorer: one at a time, answers on disk, and no answer from elsewhere."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from http.client import HTTPConnection
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+
+from calibrant.data import event_store
+from calibrant.events import EventStore
+from calibrant.events.files.readings import Readings
+from calibrant.events.verbs.reading import corrected_events, sample_readings
+from calibrant.events.web import Explorer, application
+from calibrant.exceptions import InputError
+
+Serve = Callable[[Explorer], AbstractContextManager[int]]
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture
+def drawn(tmp_path: Path) -> Path:
+    path = tmp_path / "readings.csv"
+    sample_readings(event_store("reuters-21578"), path, country="Iran", size=30, seed=1)
+    rows = rows_of(path)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, [*rows[0], "text"])
+        writer.writeheader()
+        writer.writerows([{**row, "text": f"Text {place} <b>"} for place, row in enumerate(rows)])
+    return path
+
+
+def labels(path: Path) -> list[str]:
+    return [row.get("label") or "" for row in rows_of(path)]
+
+
+@pytest.fixture
+def port(drawn: Path, serve: Serve) -> Iterator[int]:
+    with serve(Explorer(event_store("reuters-21578"), readings=Readings(drawn))) as number:
+        yield number
+
+
+def ask(port: int, method: str, form: dict[str, str] | None = None, **headers: str) -> tuple[int, str]:
+    connection = HTTPConnection("127.0.0.1", port, timeout=60)
+    origin = {"Origin": f"http://127.0.0.1:{port}"} if method == "POST" else {}
+    given = {name.replace("_", "-"): value for name, value in headers.items() if value}
+    sent = {name: value for name, value in (origin | given).items() if value != "-"}
+    connection.request(method, "/read", urlencode(form or {}) if method == "POST" else None, sent)
+    answer = connection.getresponse()
+    text = answer.read().decode()
+    connection.close()
+    return answer.status, text
+
+
+def form_of(text: str) -> dict[str, str]:
+    return dict(re.findall(r'name="(key|item)" value="([^"]*)"', text))
+
+
+def test_an_answer_is_on_disk_before_the_next_document_shows(port: int, drawn: Path) -> None:
+    _, first = ask(port, "GET")
+    assert "0 of 30 documents read" in first
+    assert "Text 0 &lt;b&gt;" in first
+    assert "documents in which a country attacks" in first
+    status, _ = ask(port, "POST", {**form_of(first), "answer": "yes"})
+    assert status == 303
+    assert labels(drawn)[:2] == ["yes", ""]
+    assert "Text 1 &lt;b&gt;" in ask(port, "GET")[1]
+
+
+def test_after_the_last_document_the_corrected_counts_show(port: int, drawn: Path) -> None:
+    text = ask(port, "GET")[1]
+    for place in range(30):
+        answer = ("yes", "no", "unclear")[0 if place < 12 else 1 if place < 29 else 2]
+        ask(port, "POST", {**form_of(text), "answer": answer})
+        text = ask(port, "GET")[1]
+    counts = corrected_events(event_store("reuters-21578"), drawn, by="week")
+    assert (counts.read, counts.unclear) == (30, 1)
+    assert "Corrected counts of Iran" in text
+
+
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [
+        ({"key": "guessed"}, 403),
+        ({"item": "another"}, 404),
+        ({"answer": "maybe"}, 404),
+        ({"answer": "x" * 5000}, 413),
+    ],
+    ids=["key", "item", "answer", "size"],
+)
+def test_a_wrong_form_changes_nothing(port: int, drawn: Path, change: dict[str, str], status: int) -> None:
+    form = {**form_of(ask(port, "GET")[1]), "answer": "yes", **change}
+    assert "Page not available" in ask(port, "POST", form)[1]
+    before = drawn.read_bytes()
+    assert ask(port, "POST", form)[0] == status
+    assert drawn.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "http://evil.example"},
+        {"Origin": "-"},
+        {"Sec_Fetch_Site": "cross-site"},
+        {"Origin": "null"},
+    ],
+    ids=["other-origin", "no-origin", "cross-site", "null"],
+)
+def test_other_pages_cannot_answer(port: int, drawn: Path, headers: dict[str, str]) -> None:
+    form = {**form_of(ask(port, "GET")[1]), "answer": "yes"}
+    assert ask(port, "POST", form, **headers)[0] == 403
+    assert not any(labels(drawn))
+
+
+def test_nothing_is_written_without_readings_or_for_other_machines(drawn: Path, serve: Serve) -> None:
+    plain = Explorer(event_store("reuters-21578"))
+    with serve(plain) as number:
+        assert ask(number, "POST", {"answer": "yes"})[0] == 405
+        assert ask(number, "GET")[0] == 404
+    reading = Explorer(event_store("reuters-21578"), readings=Readings(drawn))
+    with pytest.raises(InputError, match="could answer for the reader"):
+        application(reading, host="0.0.0.0", token="x" * 20)
+
+
+def test_readings_without_texts_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "readings.csv"
+    sample_readings(event_store("reuters-21578"), path, country="Iran", size=5, seed=1)
+    with pytest.raises(InputError, match="no text of 5 documents"):
+        Explorer(EventStore(event_store("reuters-21578")).path, readings=Readings(path))
