@@ -210,8 +210,9 @@ HEAD = """# Simulations of estimates
 
 95 % intervals of [`estimate`](../guide/counts.md#with-some-labels), \
 [`sample`](../guide/counts.md#which-documents-to-label) and [`regress`](../guide/regress.md) should contain \
-the true value in 93 to 97 % of samples, or the command should warn. This page counts the cells of three pages of simulations that do, and names those that do not. \
-[hacking](hacking.md) measures what the intervals are for: true and false conclusions.
+the true value in 93 to 97 % of samples, or the command should warn. This page counts the cells of \
+three pages of simulations that do, and names those that do not. [hacking](hacking.md) measures \
+what the intervals are for: true and false conclusions.
 
 A cell is one situation, one number of labels and one method. *93 to 97 %* allows two standard errors of \
 the simulation; *significantly below* is more than two standard errors below 93 %.
