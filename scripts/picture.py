@@ -17,6 +17,8 @@ from pyarrow import parquet
 
 from calibrant._checks import Pairs, pairs
 from calibrant.data import event_store, predictions, tag_counts, tagger_predictions
+from calibrant.estimation.verbs.regressing import regress
+from calibrant.estimation.verbs.sampling import sample as draw_sample
 from calibrant.evaluation import monitor
 from calibrant.evaluation.plots import evidence_over_time
 from calibrant.events import draw_events
@@ -196,11 +198,41 @@ def pq_pairs(file: Path) -> Pairs:
     return pairs(table["label"].to_numpy(), table["score"].to_numpy())
 
 
+def coefficient() -> Figure:
+    """The coefficient of time in the regression of the tutorial, by each method."""
+    import pandas as pd
+
+    tweets = pd.read_parquet(predictions("dated", "naive-bayes"))
+    tweets["time"] = ((tweets["item"] - 1) / 6003).round(4)
+    tweets["model"] = (tweets["score"] >= 0.5).astype(int)
+    with tempfile.TemporaryDirectory() as folder:
+        table = f"{folder}/tweets.csv"
+        tweets[["item", "time", "model"]].to_csv(table, index=False)
+        draw_sample(table, f"{folder}/sample.csv", size=400)
+        coded = pd.read_csv(f"{folder}/sample.csv").merge(tweets[["item", "label"]], on="item")
+        coded.rename(columns={"label": "positive"}).to_csv(f"{folder}/coded.csv", index=False)
+        found = regress(
+            table, "positive ~ time", f"{folder}/coded.csv", predicted="positive=model", family="logistic"
+        )
+    time = found.terms[1]
+    rows = {"naive": time.naive, "labels only": time.labels, "corrected": time.corrected}
+    figure, (ax,) = style.new_figure(5.6, 2.0)
+    for place, (name, one) in enumerate(rows.items()):
+        look = style.series(place)
+        ax.plot(np.array([one.low, one.high], float), [name, name], color=look.color)
+        ax.plot(np.array([one.estimate], float), [name], look.marker, color=look.color)
+    ax.axvline(0, **style.DOTTED)
+    ax.set_ylim(-0.5, 2.5)
+    ax.set_xlabel("log-odds of the last tweet minus those of the first")
+    return figure
+
+
 PICTURES: dict[str, Callable[[], bytes]] = {
     "demo.svg": lambda: render(curves(), "svg"),
     "tutorial-tags.svg": lambda: render(tag_groups(), "svg"),
     "tutorial-monitor.svg": lambda: render(evidence(), "svg"),
     "tutorial-events.svg": attacks,
+    "tutorial-regression.svg": lambda: render(coefficient(), "svg"),
     "error-noise.svg": lambda: render(noise(), "svg"),
     "error-resolutions.svg": lambda: render(by_resolution(), "svg"),
     "error-inversion.svg": lambda: render(inversion(), "svg"),

@@ -66,7 +66,7 @@ ORDER += ["chain", "_paths", "spans", "antecedent"]
 # Studies in the order of the papers, then those of calibrant's methods.
 STUDY_ORDER = ["sentiment", "tagging", "coreference", "counts", "events", "decisions"]
 STUDY_ORDER += ["synthetic", "sparse", "networks"]
-STUDY_ORDER += ["protocol", "coverage", "monitoring", "agreement", "significance"]
+STUDY_ORDER += ["protocol", "hacking", "coverage", "monitoring", "agreement", "significance"]
 
 
 def public_names(module: str) -> list[str]:
@@ -260,10 +260,11 @@ def studies() -> str:
             "[data sets](../guide/data_sets.md) are missing, the command names those to fetch.",
             "",
             "Scripts make further pages of simulations: the coverage of [paired differences of runs]"
-            "(run_coverage.md) beside other libraries, of [corrected counts](estimate_coverage.md), also "
-            "[by sampling design](sampling_coverage.md), of [regressions with predicted variables]"
-            "(regression_coverage.md), of [judged systems](judge_coverage.md), and of "
-            "[intervals in difficult situations](interval_limits.md).",
+            "(run_coverage.md) beside other libraries, of [estimates](estimates.md) ([corrected counts]"
+            "(estimate_coverage.md), also [by sampling design](sampling_coverage.md), and [regressions with "
+            "predicted variables](regression_coverage.md)), of [judged systems](judge_coverage.md), and of "
+            "[intervals in difficult situations](interval_limits.md). [Articles of R's dsl](dsl_articles.md) "
+            "compares regressions with published ones.",
             "",
             "The last columns count the numbers of each page by [verdict](#verdicts).",
             "",

@@ -129,8 +129,8 @@ def test_a_missing_folder_is_created_and_a_file_is_refused(tmp_path: Path) -> No
 def test_an_unknown_study_is_refused_with_those_there_are() -> None:
     with pytest.raises(
         InputError,
-        match="the studies are agreement, coreference, counts, coverage, decisions, events, monitoring, "
-        "networks, protocol",
+        match="the studies are agreement, coreference, counts, coverage, decisions, events, hacking, "
+        "monitoring, networks, protocol",
     ):
         run("sentimental")
 

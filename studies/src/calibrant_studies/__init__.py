@@ -29,6 +29,7 @@ NAMES = (
     "coverage",
     "decisions",
     "events",
+    "hacking",
     "monitoring",
     "networks",
     "protocol",

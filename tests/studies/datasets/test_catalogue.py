@@ -71,6 +71,7 @@ def test_studies_read_the_data_sets_that_name_them() -> None:
         + [data / _coreference_data.FILES["gum"], data / "lexicons/a"],
         "sentiment": [data / "sentiment/a"],
         "networks": _networks_data.sources(data),
+        "hacking": [data / "model-labels/a"],
         "protocol": [data / "crowd-labels/a", data / "wnut17/a"],
     }
     for study, paths in reads.items():

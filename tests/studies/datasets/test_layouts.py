@@ -57,6 +57,13 @@ def test_folds_are_numbered_by_their_lists(paths: list[Path]) -> None:
     assert LAYOUTS["folds"](paths) == b"document\ttest_fold\nbeauty\t0\nemma\t1\ntom_jones\t0\n"
 
 
+def test_answers_of_models_are_one_table(tmp_path: Path) -> None:
+    for name, text in (("0", "0\tA\t&&&&A\n1\tB\tB \n"), ("1", "0\tA\t\n")):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    made = LAYOUTS["answers"]([tmp_path / "0", tmp_path / "1"], names=["one", "other"])
+    assert made == b"item\tmodel\tgold\tlabel\n0\tone\tA\tA\n1\tone\tB\tB\n0\tother\tA\t\n"
+
+
 def test_trees_become_tagged_tokens(tmp_path: Path) -> None:
     path = tmp_path / "treebank.zip"
     with zipfile.ZipFile(path, "w") as archive:

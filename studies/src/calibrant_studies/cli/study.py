@@ -44,7 +44,7 @@ from calibrant.cli.progress import Bar
 @click.option(
     "--replications",
     type=click.IntRange(min=1),
-    help="Draws per cell (study coverage).  [default: the cell's own number]",
+    help="Draws per cell (studies coverage and hacking).  [default: the cell's own number]",
 )
 @click.option(
     "--ontonotes",

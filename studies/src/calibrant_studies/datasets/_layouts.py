@@ -81,6 +81,17 @@ def reuters(paths: Sequence[Path]) -> bytes:
     return stories(joined(paths))
 
 
+def answers(paths: Sequence[Path], *, names: Sequence[str]) -> bytes:
+    """Gold labels and answers of models, without the markers around answers; an original per model."""
+    found = ["item\tmodel\tgold\tlabel\n"]
+    for name, path in zip(names, paths, strict=True):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            item, gold, label = line.split("\t")
+            found.append(f"{item}\t{name}\t{gold}\t{label.strip('& ')}\n")
+    return "".join(found).encode()
+
+
 LAYOUTS: Mapping[str, Callable[..., bytes]] = {
-    function.__name__: function for function in (joined, lines, member, tagged, folds, reuters, logits, chaos)
+    function.__name__: function
+    for function in (joined, lines, member, tagged, folds, reuters, logits, chaos, answers)
 }
