@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from calibrant.estimation.judged_means import JudgedTable, rogan_gladen
     from calibrant.estimation.judging import judged_systems
     from calibrant.estimation.judging_bias import judge_bias
+    from calibrant.estimation.judging_classes import judged_classes
     from calibrant.estimation.judging_preferences import bradley_terry, preference_table
     from calibrant.estimation.results import (
         CentralSet,
@@ -39,6 +40,12 @@ if TYPE_CHECKING:
         QuantileCalibration,
     )
     from calibrant.estimation.results.designs import DrawnSample, SampledStratum
+    from calibrant.estimation.results.judged_classes import (
+        JudgeConfusion,
+        JudgedClasses,
+        JudgedShare,
+        JudgedShareDifference,
+    )
     from calibrant.estimation.results.judging import (
         JudgeBias,
         JudgedDifference,
@@ -73,9 +80,13 @@ __all__ = [
     "EstimatePlan",
     "Exceedance",
     "JudgeBias",
+    "JudgeConfusion",
     "JudgeErrors",
+    "JudgedClasses",
     "JudgedDifference",
     "JudgedMethod",
+    "JudgedShare",
+    "JudgedShareDifference",
     "JudgedStrength",
     "JudgedSystem",
     "JudgedSystems",
@@ -102,6 +113,7 @@ __all__ = [
     "joint_probabilities",
     "judge",
     "judge_bias",
+    "judged_classes",
     "judged_systems",
     "number_interval",
     "plan_estimate",

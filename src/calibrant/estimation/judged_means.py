@@ -52,6 +52,10 @@ class JudgedTable:
         (n,) probability of having been labeled; None if it is the same for all answers of a system.
     low, high
         Ends of the range of labels.
+    judges
+        Names of several judges, of whose scores ``judge`` is the mean; empty for one.
+    scores
+        (judges, n) scores of each; None for one.
     """
 
     systems: tuple[str, ...]
@@ -63,6 +67,8 @@ class JudgedTable:
     chance: Floats | None = None
     low: float = 0.0
     high: float = 1.0
+    judges: tuple[str, ...] = ()
+    scores: Floats | None = None
 
     @property
     def labelled(self) -> NDArray[np.bool_]:
@@ -91,6 +97,13 @@ class Answers:
     def rows(self) -> Integers:
         """Places of the labeled answers."""
         return np.flatnonzero(~np.isnan(self.label))
+
+    @property
+    def unequal(self) -> bool:
+        """True if the labeled answers had different probabilities of being labeled."""
+        return self.chance is not None and bool(
+            np.ptp(self.chance[self.rows]) > DUST if len(self.rows) else 0
+        )
 
 
 @dataclass(frozen=True)
@@ -368,6 +381,21 @@ def gain_of(answers: Answers, level: float) -> Quantity:
     return Quantity(middle, low, high)
 
 
+def proportion_of(
+    values: Floats, weight: Floats, unit: Integers, level: float, *, clustered: bool
+) -> Quantity:
+    """Return the proportion of values that are 1, with Clopper and Pearson's interval.
+
+    Clusters, and unequal weights, make the number of values the effective one of Korn and Graubard (1998).
+    """
+    number, rate = effective_number(weight), min(1.0, float(weight @ values / weight.sum()))
+    if clustered and 0 < rate < 1:
+        spread = weighted_mean(values, weight, np.unique(unit, return_inverse=True)[1])
+        if spread.error:
+            number = min(number, rate * (1 - rate) / spread.error**2)
+    return Quantity(rate, *clopper_pearson(rate, number, level))
+
+
 def error_rates(table: JudgedTable, answers: Answers, code: int, level: float) -> JudgeErrors | None:
     """Return the error rates of a binary judge; None if it, or the labels, are not binary."""
     rows = answers.rows
@@ -381,13 +409,15 @@ def error_rates(table: JudgedTable, answers: Answers, code: int, level: float) -
         if not own.any():
             rates.append(Quantity(None, reason=f"no label is {kind}"))
             continue
-        number = float(own.sum())
-        rate = float(right.mean())
-        if answers.clustered and 0 < rate < 1:
-            spread = weighted_mean(right.astype(np.float64), np.ones(len(right)), answers.unit[rows][own])
-            if spread.error:  # the effective number of Korn and Graubard (1998)
-                number = min(number, rate * (1 - rate) / spread.error**2)
-        rates.append(Quantity(rate, *clopper_pearson(rate, number, level)))
+        rates.append(
+            proportion_of(
+                right.astype(np.float64),
+                np.ones(len(right)),
+                answers.unit[rows][own],
+                level,
+                clustered=answers.clustered,
+            )
+        )
     return JudgeErrors(
         system=table.systems[code],
         positives=numbers[0],

@@ -2,6 +2,7 @@
 
 from calibrant.estimation.results import CorrectedCounts
 from calibrant.estimation.results.designs import DrawnSample
+from calibrant.estimation.results.judged_classes import JudgedClasses
 from calibrant.estimation.results.judging import JudgedSystems
 from calibrant.estimation.results.plans import EstimatePlan
 from calibrant.estimation.results.regressions import Regression
@@ -13,4 +14,5 @@ OUTPUTS: dict[str, type[Record]] = {
     "sample": DrawnSample,
     "regress": Regression,
     "judge": JudgedSystems,
+    "judge classes": JudgedClasses,  # judge, of class names
 }

@@ -32,6 +32,7 @@ from calibrant.cli.options import Printing, command_line, printing
             "item",
             "judge",
             "label",
+            "annotator",
             "inclusion_probability",
             "cluster",
             "bias",

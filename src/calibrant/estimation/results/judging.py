@@ -29,8 +29,8 @@ LabelsNeeded = Annotated[
 ]
 
 
-class JudgedSystem(Record, frozen=True, kw_only=True):
-    """Mean of one system's labels, estimated from all judge scores and some labels."""
+class JudgedMean(Record, frozen=True, kw_only=True):
+    """Mean label of some answers, estimated from all judge scores and some labels."""
 
     system: System
     answers: Annotated[int, number("Answers", "Answers with a judge score.", group=DATA, headline=True)]
@@ -88,6 +88,12 @@ class JudgedSystem(Record, frozen=True, kw_only=True):
             digits=2,
         ),
     ]
+    mean_warning: Annotated[str | None, warning("Conditions that limit the corrected mean.")] = None
+
+
+class JudgedSystem(JudgedMean, frozen=True, kw_only=True):
+    """Mean of one system's labels, estimated from all judge scores and some labels."""
+
     letters: Annotated[
         str,
         number(
@@ -110,7 +116,6 @@ class JudgedSystem(Record, frozen=True, kw_only=True):
             group=SCORES,
         ),
     ] = None
-    mean_warning: Annotated[str | None, warning("Conditions that limit the corrected mean.")] = None
 
 
 class JudgedDifference(Record, frozen=True, kw_only=True):
