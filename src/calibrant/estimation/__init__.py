@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from calibrant.estimation.results.judging import (
         JudgeBias,
         JudgedDifference,
+        JudgedJudge,
+        JudgedMean,
         JudgedMethod,
         JudgedStrength,
         JudgedSystem,
@@ -84,6 +86,8 @@ __all__ = [
     "JudgeErrors",
     "JudgedClasses",
     "JudgedDifference",
+    "JudgedJudge",
+    "JudgedMean",
     "JudgedMethod",
     "JudgedShare",
     "JudgedShareDifference",

@@ -5,19 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import combinations
 
 import numpy as np
 from msgspec.structs import replace
 
-from calibrant._checks import Integers
+from calibrant._checks import Floats, Integers
 from calibrant.estimation.judged_means import (
     ENOUGH,
     Answers,
     JudgedTable,
+    beyond,
     mean_of,
-    near_an_end,
     warning_of,
 )
 from calibrant.estimation.results.judging import INCONCLUSIVE, TIED, JudgedDifference
@@ -37,9 +36,13 @@ class Pair:
 
 
 def paired_differences(
-    table: JudgedTable, places: Sequence[Integers], level: float
+    table: JudgedTable, places: Sequence[Integers], level: float, judged: Floats | None = None
 ) -> tuple[list[Pair], str | None]:
-    """Return the paired differences of all pairs of systems, and a note on prompts that some lack."""
+    """Return the paired differences of all pairs of systems, and a note on prompts that some lack.
+
+    ``judged`` are the scores of the judge alone, if those of the table are fitted to labels.
+    """
+    judged = table.judge if judged is None else judged
     items = int(table.item.max()) + 1
     systems_of = np.bincount(table.item, minlength=items)
     shared = np.flatnonzero(systems_of > 1)
@@ -52,12 +55,13 @@ def paired_differences(
         )
     place = np.full(items, -1, np.int64)
     place[shared] = np.arange(len(shared))
-    judge, label, weight = (np.full((len(places), len(shared)), np.nan) for _ in range(3))
+    judge, said, label, weight = (np.full((len(places), len(shared)), np.nan) for _ in range(4))
     unit = np.arange(len(shared))
     for code, rows in enumerate(places):
         own = place[table.item[rows]]
         rows, own = rows[own >= 0], own[own >= 0]
         judge[code, own], label[code, own] = table.judge[rows], table.label[rows]
+        said[code, own] = judged[rows]
         weight[code, own] = 1.0 if table.chance is None else 1 / table.chance[rows]
         if table.cluster is not None:
             unit[own] = table.cluster[rows]
@@ -86,7 +90,7 @@ def paired_differences(
             items=int(both.sum()),
             labelled=int((first | second).sum()),
             both_labelled=int((first & second).sum()),
-            judge_difference=float((judge[one, both] - judge[other, both]).mean()) if both.any() else None,
+            judge_difference=float((said[one, both] - said[other, both]).mean()) if both.any() else None,
             difference=Quantity(None, reason=reason),
             p_value=None,
         )
@@ -115,7 +119,8 @@ def _difference(table: JudgedTable, pair: JudgedDifference, answers: Sequence[An
     gap = mean_of(answers[0], units) - mean_of(answers[1], units)
     weight, width = gap.weight(), table.high - table.low
     estimate, alone = gap.with_weight(weight, tuned=True), gap.with_weight(0.0, tuned=False)
-    difference = estimate.interval(level, -width, width)
+    first, second = (beyond(table, own) for own in labels)
+    difference = estimate.interval(level, -width, width, [first, -second], gap.units)
     if difference.low is None:
         return Pair(replace(pair, difference=difference))
     judged = answers[0].judge - answers[1].judge
@@ -127,8 +132,7 @@ def _difference(table: JudgedTable, pair: JudgedDifference, answers: Sequence[An
         p_value=tail(estimate.value / estimate.error, estimate.freedom, "two-sided"),
         gain=(alone.error / estimate.error) ** 2,
         judge_weight=weight,
-        difference_warning=warning_of(estimate, gap.sizes.sum(axis=0))
-        or next((text for text in map(partial(near_an_end, table), labels) if text is not None), None),
+        difference_warning=warning_of(estimate, gap.sizes.sum(axis=0), near=first != 0 or second != 0),
     )
     variance = estimate.error**2
     return Pair(row, variance, min(variance, float((labelled * labelled).sum())))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 
@@ -14,6 +15,7 @@ from calibrant.estimation.judged_means import (
     ENOUGH,
     METHODS,
     Answers,
+    ErrorsOfAll,
     JudgedTable,
     answers_of,
     error_rates,
@@ -23,8 +25,11 @@ from calibrant.estimation.judged_means import (
     weighted_mean,
 )
 from calibrant.estimation.judged_pairs import paired_differences, settled
+from calibrant.estimation.judged_scores import chosen, mapped
 from calibrant.estimation.judged_transport import LabelMap, mean_from_source, transported
 from calibrant.estimation.results.judging import (
+    TOGETHER,
+    JudgedJudge,
     JudgedMean,
     JudgedMethod,
     JudgedSystem,
@@ -38,6 +43,8 @@ from calibrant.records.words import counted
 
 RULES = {
     "equal": "ppi++: if labeled answers are a random sample, it needs no assumption on the judge",
+    "map": "map: ppi++ with the judge's scores on the scale of labels, by isotonic maps from the labels of "
+    "other prompts, since these leave at most 95 % of the variance that the scores leave",
     "unequal": "dsl, and for grades ppi++ with labels weighted by one over their probability, since answers "
     "were chosen to be labeled with unequal probabilities",
 }
@@ -54,6 +61,10 @@ def judged_systems(
     power: float = 0.8,
 ) -> JudgedSystems:
     """Compare systems by the judge scores of all their answers and the labels of some.
+
+    The scores of one judge are used as they are, or by isotonic maps to labels if labels show that they are
+    not linear in them; several judges are combined linearly. Both are learned without the labels of the
+    prompt that they score (cross-fitting).
 
     The estimates are prediction-powered: the mean of the labels, less a weight times the amount by which the
     judge scores of the labeled answers exceed those of all answers. The weight makes the variance least; it
@@ -134,16 +145,22 @@ def judged_systems(
             message = f"{transport_from} has {counted(int(counts[source]), 'label')}, fewer than {ENOUGH}"
             raise InputError(message, "name a system with more labels", code="parameter")
     places = [np.flatnonzero(table.system == code) for code in range(len(table.systems))]
+    alone = table
+    table, way = chosen(table)
     answers = [answers_of(table, rows) for rows in places]
+    said = answers if table is alone else [answers_of(alone, rows) for rows in places]
     limit = 0.1 * width if transport_margin is None else transport_margin
-    fitted = LabelMap.of(answers[source])
+    fitted = LabelMap.of(said[source])
     moved = {
         code: transported(table, fitted, own, code, limit, level, power)
-        for code, own in enumerate(answers)
+        for code, own in enumerate(said)
         if code != source
     }
-    systems = [_system(table, own, code, moved.get(code), fitted, level) for code, own in enumerate(answers)]
-    raw, note = paired_differences(table, places, level)
+    systems = [
+        _system(table, own, judged, code, moved.get(code), fitted, level, way)
+        for code, (own, judged) in enumerate(zip(answers, said, strict=True))
+    ]
+    raw, note = paired_differences(table, places, level, alone.judge)
     pairs = settled(raw, level, power, margin)
     different = {
         frozenset((pair.first, pair.second)) for pair in pairs if pair.verdict in (pair.first, pair.second)
@@ -163,7 +180,7 @@ def judged_systems(
     ranked = [row.system for row in order if row.system in compared]
     letters = dict(zip(ranked, groups_not_distinguishable(ranked, different), strict=True))
     unequal = any(own.unequal for own in answers)
-    rates = [error_rates(table, own, code, level) for code, own in enumerate(answers)]
+    rates = [error_rates(alone, own, code, level) for code, own in enumerate(said)]
     return JudgedSystems(
         systems=tuple(
             replace(
@@ -181,11 +198,8 @@ def judged_systems(
         differences=pairs,
         transport=tuple(moved[code] for code in sorted(moved) if counts[code] > 0),
         errors=tuple(row for row in rates if row is not None),
-        methods=tuple(
-            JudgedMethod(system=name, method=method, mean=mean_by_method(table, own, method, level))
-            for name, own in zip(table.systems, answers, strict=True)
-            for method in asked
-        ),
+        methods=_by_methods(table, alone, places, asked, level),
+        judges=_judges(alone, places, level, systems),
         source=table.systems[source] if moved else None,
         transport_margin=limit,
         margin=margin,
@@ -194,8 +208,66 @@ def judged_systems(
         level=level,
         power=power,
         clusters="prompts" if table.cluster is None else "cluster",
-        rule=RULES["unequal" if unequal else "equal"],
+        rule=RULES[way if way == "map" else "unequal" if unequal else "equal"] + _combined(alone, table),
         items_warning=note,
+    )
+
+
+def _combined(alone: JudgedTable, table: JudgedTable) -> str:
+    """Return how several judges are combined, as the end of the rule."""
+    if alone.scores is None:
+        return ""
+    if table is alone:
+        return f"; the mean of the judges, since fewer than {ENOUGH} labeled prompts (or clusters) per judge"
+    return "; judges have the weights that labels of other prompts give them (by folds)"
+
+
+def _judges(
+    table: JudgedTable, places: Sequence[Integers], level: float, combined: Sequence[JudgedMean]
+) -> tuple[JudgedJudge, ...]:
+    """Return what each of several judges says, and is worth, beside all of them together."""
+    if table.scores is None:
+        return ()
+    rows = []
+    for code, own in enumerate(places):
+        means = [
+            (name, corrected_mean(alone, answers_of(alone, own), code, level))
+            for name, score in zip(table.judges, table.scores, strict=True)
+            for alone in [dataclasses.replace(table, judge=score, judges=(), scores=None)]
+        ]
+        rows += [
+            JudgedJudge(
+                system=row.system,
+                judge=name,
+                judge_alone=row.judge_alone,
+                corrected=row.corrected,
+                gain=row.gain,
+            )
+            for name, row in [*means, (TOGETHER, combined[code])]
+        ]
+    return tuple(rows)
+
+
+def _by_methods(
+    table: JudgedTable, alone: JudgedTable, places: Sequence[Integers], asked: Sequence[str], level: float
+) -> tuple[JudgedMethod, ...]:
+    """Return the mean of each system by each method."""
+    tables = dict.fromkeys(asked, table if alone.scores is not None else alone)
+    if "map" in tables and alone.scores is None:
+        tables["map"] = mapped(alone)
+    tables |= {method: alone for method in asked if method.startswith("rogan-gladen")}
+    labelled = np.flatnonzero(alone.labelled)
+    of_all = ErrorsOfAll.of(alone.judge[labelled], alone.label[labelled], alone.system[labelled])
+    return tuple(
+        JudgedMethod(
+            system=table.systems[code],
+            method=method,
+            mean=Quantity(None, reason="it is for one judge")
+            if method == "map" and alone.scores is not None
+            else mean_by_method(one, answers_of(one, rows), method, level, of_all),
+        )
+        for code, rows in enumerate(places)
+        for method, one in tables.items()
     )
 
 
@@ -226,10 +298,16 @@ def _check_different(table: JudgedTable) -> None:
         raise InputError(message, "label answers of both kinds, or of several grades", code="undefined")
 
 
-def corrected_mean(table: JudgedTable, answers: Answers, code: int, level: float) -> JudgedMean:
-    """Return the mean of a system by its own labels, beside those of the judge and the labels alone."""
+def corrected_mean(
+    table: JudgedTable, answers: Answers, code: int, level: float, judged: Answers | None = None
+) -> JudgedMean:
+    """Return the mean of a system by its own labels, beside those of the judge and the labels alone.
+
+    ``judged`` has the scores of the judge alone, if those of the answers are fitted to labels.
+    """
     rows = answers.rows
-    alone = weighted_mean(answers.judge, np.ones(len(answers.judge)), answers.unit)
+    said = (answers if judged is None else judged).judge
+    alone = weighted_mean(said, np.ones(len(said)), answers.unit)
     labels_alone = corrected = Quantity(None, reason="there are no labels of its answers")
     gain, method, warned = Quantity(None, reason=f"fewer than {ENOUGH} labels"), None, None
     if len(rows):
@@ -247,7 +325,7 @@ def corrected_mean(table: JudgedTable, answers: Answers, code: int, level: float
         labelled=len(rows),
         corrected=corrected,
         method=method,
-        judge_alone=alone.interval(level, float(answers.judge.min()), float(answers.judge.max())),
+        judge_alone=alone.interval(level, float(said.min()), float(said.max())),
         labels_alone=labels_alone,
         gain=gain,
         mean_warning=warned,
@@ -257,15 +335,18 @@ def corrected_mean(table: JudgedTable, answers: Answers, code: int, level: float
 def _system(
     table: JudgedTable,
     answers: Answers,
+    judged: Answers,
     code: int,
     moved: TransportedSystem | None,
     fitted: LabelMap,
     level: float,
+    way: str,
 ) -> JudgedSystem:
     """Return the mean of a system, which may have few labels of its own, and those of the source."""
-    mean = corrected_mean(table, answers, code, level)
+    mean = corrected_mean(table, answers, code, level, judged)
+    mean = replace(mean, method=way if mean.method == "ppi++" else mean.method)
     if mean.method is None and moved is not None:
-        corrected = mean_from_source(fitted, answers, moved, table.low, table.high, level)
+        corrected = mean_from_source(fitted, judged, moved, table.low, table.high, level)
         mean = replace(
             mean, corrected=corrected, method=None if corrected.estimate is None else "transported"
         )

@@ -17,6 +17,7 @@ from calibrant.estimation.judged_means import (
     proportion_of,
 )
 from calibrant.estimation.judged_pairs import Pair, paired_differences, settled
+from calibrant.estimation.judged_scores import together
 from calibrant.estimation.judging import RULES, check_labels, check_margins, corrected_mean
 from calibrant.estimation.results.judged_classes import (
     JudgeConfusion,
@@ -98,16 +99,18 @@ def judged_classes(
     shares: list[JudgedShare] = []
     pairs: list[tuple[str, Pair]] = []
     note, unequal = None, False
-    for name, table in tables.items():
+    for name, alone in tables.items():
+        table = together(alone) if alone.scores is not None else alone
         answers = [answers_of(table, rows) for rows in places]
         for code, own in enumerate(answers):
-            mean = corrected_mean(table, own, code, level)
+            judged = own if table is alone else answers_of(alone, places[code])
+            mean = corrected_mean(table, own, code, level, judged)
             together = mean.corrected
             if mean.method is not None and at_once != level:
                 together = own_mean(table, own, mean.method, at_once)[0]
             shares.append(JudgedShare(**asdict(mean), kind=name, simultaneous=together))
             unequal |= own.unequal
-        raw, note = paired_differences(table, places, level)
+        raw, note = paired_differences(table, places, level, alone.judge)
         pairs += [(name, pair) for pair in raw]
     order = {name: place for place, name in enumerate(first.systems)}
     return JudgedClasses(

@@ -20,7 +20,9 @@ from calibrant.cli.options import Printing, command_line, printing
 @options_of(
     "calibrant.estimation.verbs.judging:judge",
     leave=("source",),
-    methods=click.Choice(["all", "labels", "ppi", "ppi++", "dsl", "prior-shift", "rogan-gladen"]),
+    methods=click.Choice(
+        ["all", "labels", "ppi", "ppi++", "map", "dsl", "prior-shift", "rogan-gladen", "rogan-gladen-pooled"]
+    ),
     label_range=click.Tuple([float, float]),
     view="class:NAME",
     transport_from="SYSTEM",
