@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from calibrant.estimation.estimating import METHODS, corrected_counts
     from calibrant.estimation.functions import Stages, exceedance, propagate, summary
     from calibrant.estimation.judged_means import JudgedTable, rogan_gladen
+    from calibrant.estimation.judged_plans import judge_plan
     from calibrant.estimation.judging import judged_systems
     from calibrant.estimation.judging_bias import judge_bias
     from calibrant.estimation.judging_classes import judged_classes
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
         JudgedShare,
         JudgedShareDifference,
     )
+    from calibrant.estimation.results.judged_plans import JudgePlan, PlannedJudgment
     from calibrant.estimation.results.judging import (
         JudgeBias,
         JudgedDifference,
@@ -62,6 +64,7 @@ if TYPE_CHECKING:
     from calibrant.estimation.results.regressions import Regression, RegressionTerm
     from calibrant.estimation.total import RefittedRecalibrator, estimate_drift, total_interval
     from calibrant.estimation.verbs import estimate
+    from calibrant.estimation.verbs.judge_plans import plan_judge
     from calibrant.estimation.verbs.judging import judge
     from calibrant.estimation.verbs.label_plans import plan_estimate
     from calibrant.estimation.verbs.regressing import regress
@@ -84,6 +87,7 @@ __all__ = [
     "JudgeBias",
     "JudgeConfusion",
     "JudgeErrors",
+    "JudgePlan",
     "JudgedClasses",
     "JudgedDifference",
     "JudgedJudge",
@@ -96,6 +100,7 @@ __all__ = [
     "JudgedSystems",
     "JudgedTable",
     "LevelCoverage",
+    "PlannedJudgment",
     "PlannedLabels",
     "Propagated",
     "PropagatedQuantity",
@@ -117,10 +122,12 @@ __all__ = [
     "joint_probabilities",
     "judge",
     "judge_bias",
+    "judge_plan",
     "judged_classes",
     "judged_systems",
     "number_interval",
     "plan_estimate",
+    "plan_judge",
     "poisson_binomial",
     "preference_table",
     "propagate",

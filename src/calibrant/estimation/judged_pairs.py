@@ -35,6 +35,55 @@ class Pair:
     of_labels: float = 0.0
 
 
+@dataclass(frozen=True)
+class Shared:
+    """Prompts that two systems or more answered: (systems, prompts) values, NaN where there is none."""
+
+    judge: Floats
+    said: Floats  # scores of the judge alone
+    label: Floats
+    weight: Floats
+    unit: Integers
+    clustered: bool
+    alone: int  # prompts that not all systems answered
+
+    @classmethod
+    def of(cls, table: JudgedTable, places: Sequence[Integers], judged: Floats | None = None) -> Shared:
+        """Arrange the answers by prompt."""
+        judged = table.judge if judged is None else judged
+        items = int(table.item.max()) + 1
+        systems_of = np.bincount(table.item, minlength=items)
+        shared = np.flatnonzero(systems_of > 1)
+        alone = int(np.count_nonzero(systems_of[np.unique(table.item)] < len(places)))
+        place = np.full(items, -1, np.int64)
+        place[shared] = np.arange(len(shared))
+        judge, said, label, weight = (np.full((len(places), len(shared)), np.nan) for _ in range(4))
+        unit = np.arange(len(shared))
+        for code, rows in enumerate(places):
+            own = place[table.item[rows]]
+            rows, own = rows[own >= 0], own[own >= 0]
+            judge[code, own], label[code, own] = table.judge[rows], table.label[rows]
+            said[code, own] = judged[rows]
+            weight[code, own] = 1.0 if table.chance is None else 1 / table.chance[rows]
+            if table.cluster is not None:
+                unit[own] = table.cluster[rows]
+        return cls(judge, said, label, weight, unit, table.cluster is not None, alone)
+
+    def pair(self, one: int, other: int) -> tuple[list[Answers], Floats]:
+        """Return the answers of two systems to the prompts that both answered, and what the judge says."""
+        both = ~np.isnan(self.judge[one]) & ~np.isnan(self.judge[other])
+        units = np.arange(int(both.sum()))
+        if self.clustered:
+            units = np.unique(self.unit[both], return_inverse=True)[1]
+        answers = [
+            Answers(
+                self.judge[code, both], self.label[code, both], self.weight[code, both], units, True, None
+            )
+            for code in (one, other)
+        ]
+        return answers, self.said[one, both] - self.said[other, both]
+
+
 def paired_differences(
     table: JudgedTable, places: Sequence[Integers], level: float, judged: Floats | None = None
 ) -> tuple[list[Pair], str | None]:
@@ -42,59 +91,37 @@ def paired_differences(
 
     ``judged`` are the scores of the judge alone, if those of the table are fitted to labels.
     """
-    judged = table.judge if judged is None else judged
-    items = int(table.item.max()) + 1
-    systems_of = np.bincount(table.item, minlength=items)
-    shared = np.flatnonzero(systems_of > 1)
-    alone = int(np.count_nonzero(systems_of[np.unique(table.item)] < len(places)))
-    note = None
+    shared = Shared.of(table, places, judged)
+    alone, note = shared.alone, None
     if alone and len(places) > 1:
         note = (
             f"{counted(alone, 'prompt')} {'was' if alone == 1 else 'were'} not answered by all systems: a "
             "difference uses the prompts that both answered"
         )
-    place = np.full(items, -1, np.int64)
-    place[shared] = np.arange(len(shared))
-    judge, said, label, weight = (np.full((len(places), len(shared)), np.nan) for _ in range(4))
-    unit = np.arange(len(shared))
-    for code, rows in enumerate(places):
-        own = place[table.item[rows]]
-        rows, own = rows[own >= 0], own[own >= 0]
-        judge[code, own], label[code, own] = table.judge[rows], table.label[rows]
-        said[code, own] = judged[rows]
-        weight[code, own] = 1.0 if table.chance is None else 1 / table.chance[rows]
-        if table.cluster is not None:
-            unit[own] = table.cluster[rows]
     pairs: list[Pair] = []
     for one, other in combinations(range(len(places)), 2):
-        both = ~np.isnan(judge[one]) & ~np.isnan(judge[other])
-        units = np.arange(int(both.sum()))
-        if table.cluster is not None:
-            units = np.unique(unit[both], return_inverse=True)[1]
-        answers = [
-            Answers(judge[code, both], label[code, both], weight[code, both], units, True, None)
-            for code in (one, other)
-        ]
+        answers, said = shared.pair(one, other)
+        items = len(said)
         few = [
             table.systems[code]
             for code, own in zip((one, other), answers, strict=True)
             if len(own.rows) < ENOUGH
         ]
         reason = f"fewer than {ENOUGH} labels of {' and of '.join(few)} on prompts that both answered"
-        if not both.any():
+        if not items:
             reason = "they have no prompt in common"
         first, second = (~np.isnan(own.label) for own in answers)
         row = JudgedDifference(
             first=table.systems[one],
             second=table.systems[other],
-            items=int(both.sum()),
+            items=items,
             labelled=int((first | second).sum()),
             both_labelled=int((first & second).sum()),
-            judge_difference=float((said[one, both] - said[other, both]).mean()) if both.any() else None,
+            judge_difference=float(said.mean()) if items else None,
             difference=Quantity(None, reason=reason),
             p_value=None,
         )
-        pairs.append(_difference(table, row, answers, level) if both.any() and not few else Pair(row))
+        pairs.append(_difference(table, row, answers, level) if items and not few else Pair(row))
     return pairs, note
 
 
@@ -119,8 +146,8 @@ def _difference(table: JudgedTable, pair: JudgedDifference, answers: Sequence[An
     gap = mean_of(answers[0], units) - mean_of(answers[1], units)
     weight, width = gap.weight(), table.high - table.low
     estimate, alone = gap.with_weight(weight, tuned=True), gap.with_weight(0.0, tuned=False)
-    first, second = (beyond(table, own) for own in labels)
-    difference = estimate.interval(level, -width, width, [first, -second], gap.units)
+    near = any(beyond(table, own) for own in labels)
+    difference = estimate.interval(level, -width, width)
     if difference.low is None:
         return Pair(replace(pair, difference=difference))
     judged = answers[0].judge - answers[1].judge
@@ -132,7 +159,7 @@ def _difference(table: JudgedTable, pair: JudgedDifference, answers: Sequence[An
         p_value=tail(estimate.value / estimate.error, estimate.freedom, "two-sided"),
         gain=(alone.error / estimate.error) ** 2,
         judge_weight=weight,
-        difference_warning=warning_of(estimate, gap.sizes.sum(axis=0), near=first != 0 or second != 0),
+        difference_warning=warning_of(estimate, gap.sizes.sum(axis=0), near=near),
     )
     variance = estimate.error**2
     return Pair(row, variance, min(variance, float((labelled * labelled).sum())))

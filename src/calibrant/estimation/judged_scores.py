@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from calibrant._checks import Floats, Integers
-from calibrant.estimation.judged_means import DUST, ENOUGH, JudgedTable, totals
+from calibrant.estimation.judged_means import DUST, ENOUGH, JudgedTable, beyond, totals
 from calibrant.estimation.judged_transport import isotonic
 
 FOLDS = 10
@@ -139,7 +139,8 @@ def chosen(table: JudgedTable) -> tuple[JudgedTable, str]:
     """Return the table with the scores that correct the means best, by a fixed rule, and its name.
 
     Several judges are combined. The map of one judge is used if it has at least 5 different scores of labeled
-    answers, there are at least 20 labeled prompts (or clusters), and the cross-fitted map leaves at most 95 %
+    answers, there are at least 20 labeled prompts (or clusters), no system's labels are so near an end of the
+    range that others may be missing, and the cross-fitted map leaves at most 95 %
     of the variance of the labels that the scores themselves leave, within systems. A map of a judge whose
     scores are already linear in the labels makes intervals 2 to 9 % longer; of one that is not, up to a third
     shorter.
@@ -148,7 +149,10 @@ def chosen(table: JudgedTable) -> tuple[JudgedTable, str]:
         return together(table), "ppi++"
     rows = np.flatnonzero(table.labelled)
     unit = table.item if table.cluster is None else table.cluster
-    few = len(np.unique(table.judge[rows])) < LEAST_SCORES or len(np.unique(unit[rows])) < 2 * ENOUGH
+    near = any(
+        beyond(table, table.label[rows[table.system[rows] == code]]) for code in np.unique(table.system[rows])
+    )
+    few = near or len(np.unique(table.judge[rows])) < LEAST_SCORES or len(np.unique(unit[rows])) < 2 * ENOUGH
     if few or (table.chance is not None and np.ptp(table.chance[rows]) > DUST):
         return table, "ppi++"
     fitted = mapped(table)

@@ -3,6 +3,7 @@
 from calibrant.estimation.results import CorrectedCounts
 from calibrant.estimation.results.designs import DrawnSample
 from calibrant.estimation.results.judged_classes import JudgedClasses
+from calibrant.estimation.results.judged_plans import JudgePlan
 from calibrant.estimation.results.judging import JudgedSystems
 from calibrant.estimation.results.plans import EstimatePlan
 from calibrant.estimation.results.regressions import Regression
@@ -11,6 +12,7 @@ from calibrant.records import Record
 OUTPUTS: dict[str, type[Record]] = {
     "estimate": CorrectedCounts,
     "plan-estimate": EstimatePlan,
+    "plan-judge": JudgePlan,
     "sample": DrawnSample,
     "regress": Regression,
     "judge": JudgedSystems,

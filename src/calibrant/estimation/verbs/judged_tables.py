@@ -139,6 +139,12 @@ class ReadAnswers:
         )
 
 
+def names_of(columns: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Return names of columns, which may be separated by commas."""
+    texts = (columns,) if isinstance(columns, str) else columns or ()
+    return tuple(name.strip() for text in texts for name in text.split(","))
+
+
 def label_columns(table: Table, named: Sequence[str]) -> tuple[str, ...]:
     """Return the columns of labels: those named; else ``label``, or ``label_1``, ``label_2`` and so on."""
     if named or "label" in table.columns:

@@ -22,6 +22,7 @@ from calibrant.estimation.verbs.judged_tables import (
     Asked,
     class_of,
     label_columns,
+    names_of,
     range_of,
     read_answers,
     read_labels,
@@ -143,10 +144,10 @@ def judge(
         hint = f"rename it, or write {INCLUSION} = 1 / weight if that is the probability of being labeled"
         message = "means of judged answers do not use weights"
         raise InputError(message, hint, code="parameter", file=table.name, column="weight")
-    columns = _split(bias)
-    named = _split(label)
+    columns = names_of(bias)
+    named = names_of(label)
     asked = Asked(
-        _split(judge) or ("judge",), label_columns(table, named), system, item, cluster, annotator,
+        names_of(judge) or ("judge",), label_columns(table, named), system, item, cluster, annotator,
         inclusion_probability, columns,
     )  # fmt: skip
     options: Any = {"margin": margin, "level": level, "power": power}
@@ -181,12 +182,6 @@ def judge(
         record = judged_systems(judged, methods=methods, **options, **transport)
     slopes = judge_bias(judged, texts, level=level)
     return replace(record, bias=slopes, clusters=clusters, command=command)
-
-
-def _split(names: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Return names of columns, which may be separated by commas."""
-    texts = (names,) if isinstance(names, str) else names or ()
-    return tuple(name.strip() for text in texts for name in text.split(","))
 
 
 def _preferences(
