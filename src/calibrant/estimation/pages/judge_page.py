@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_LINES = 60  # of a figure
+MOST_ROWS = 15  # of a table that is open
+TITLES = {"systems": "Means", "shares": "Proportions", "differences": "Differences"}
 LEADS = {
     "systems": "The corrected mean estimates the mean label of all answers. The mean judge score is no "
     "estimate of it: its interval ignores the judge's errors.",
@@ -118,7 +120,10 @@ class JudgePage:
             if table.name not in LEADS:
                 continue
             notes = [note for note in table.notes if not note.startswith("Undefined")]
-            made = text_table(replace(table, notes=()), title="")
+            folded = len(table.rows) > MOST_ROWS and table.name not in ("systems", "shares", "differences")
+            made = text_table(
+                replace(table, notes=()), title=f"All {len(table.rows)} rows" if folded else "", folded=folded
+            )
             parts.append(
                 replace(
                     self._drawn(table.name),
@@ -159,7 +164,8 @@ def _pictures(part: Part) -> Sequence[Picture]:
         return ()
     from calibrant.pages.figures import picture
 
-    return (picture(part.draw(), part.name, part.heading, part.heading, part.caption),)
+    title = TITLES[part.name]
+    return (picture(part.draw(), part.name, f"{title} with intervals", title, part.caption),)
 
 
 def check_output(output: str) -> None:

@@ -55,7 +55,7 @@ class JudgeConfusion(Record, frozen=True, kw_only=True):
             "Answers with this label; an answer with several labels counts for each class in proportion.",
             group=DATA,
             headline=True,
-            digits=3,
+            digits=1,
         ),
     ]
     fraction: Annotated[
