@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -78,8 +78,8 @@ def judge_plan(
     """Return how many labeled prompts a width of the means' intervals, or a difference, needs.
 
     The variance of the pilot has a part that falls with the number of labeled prompts, and one that falls
-    with the number of prompts that the judge scores, which stays if these do. The plan assumes that labeled
-    prompts are drawn as in the pilot.
+    with the number of prompts that the judge scores, which stays if these do. Labeled prompts are drawn as in
+    the pilot; those for a difference have labels of both systems, if 10 of the pilot do.
 
     Parameters
     ----------
@@ -200,6 +200,9 @@ def _plan(
 ) -> PlannedJudgment:
     """Return the plan of a mean, or of a difference of two systems."""
     items = len(answers[0].judge)
+    both = np.all([~np.isnan(own.label) for own in answers], axis=0)
+    if len(answers) == 2 and both.sum() >= ENOUGH:  # prompts with one label would be planned for, too
+        answers = [replace(own, label=np.where(both, own.label, np.nan)) for own in answers]
     known = np.any([~np.isnan(own.label) for own in answers], axis=0) if items else np.zeros(0, np.bool_)
     labelled = int(known.sum())
     few = [len(own.rows) for own in answers if len(own.rows) < ENOUGH]

@@ -131,7 +131,7 @@ class JudgedClasses(Record, frozen=True, kw_only=True):
             row = max(settled, key=lambda one: abs(one.difference.estimate or 0.0))
             other = row.second if row.verdict == row.first else row.first
             size = decimal(abs(row.difference.estimate or 0.0))
-            more = f"{row.verdict} has {size} more answers of class {row.kind} than {other}"
+            more = f"the proportion of {row.kind} is {size} higher for {row.verdict} than for {other}"
             parts.append(f"The largest: {more}.")
         wrong = [
             row for row in self.confusion if row.label != row.judge and row.fraction.estimate is not None

@@ -17,13 +17,15 @@ class PlannedJudgment(Record, frozen=True, kw_only=True):
 
     first: Annotated[str, name("First", "The system, or the first of a pair.")]
     second: Annotated[str, name("Second", "Second system of a pair; empty for a mean.")]
-    labelled: Annotated[int, number("Pilot", "Labeled prompts of the pilot.", group=DATA, headline=True)]
+    labelled: Annotated[
+        int, number("Pilot", "Labeled prompts of the pilot that the plan uses.", group=DATA, headline=True)
+    ]
     labels: Annotated[
         int | None,
         number(
             "Labels",
-            "Labeled prompts that are needed, with those of the pilot if they are used again; null if labels "
-            "for all judged prompts are not enough.",
+            "Labeled prompts that are needed, with those of the pilot if they are used again; for a "
+            "difference, with labels of both systems. Null if labels for all judged prompts are not enough.",
             group=NEEDED,
             headline=True,
         ),
