@@ -342,7 +342,7 @@ def _system(
     level: float,
     way: str,
 ) -> JudgedSystem:
-    """Return the mean of a system, which may have few labels of its own, and those of the source."""
+    """Return the mean of a system; with few labels, from those of the source."""
     mean = corrected_mean(table, answers, code, level, judged)
     mean = replace(mean, method=way if mean.method == "ppi++" else mean.method)
     if mean.method is None and moved is not None:

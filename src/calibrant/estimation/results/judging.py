@@ -120,7 +120,7 @@ class JudgedSystem(JudgedMean, frozen=True, kw_only=True):
 
 
 class JudgedJudge(Record, frozen=True, kw_only=True):
-    """What one of several judges says of one system, and is worth."""
+    """Mean of one system by one of several judges, and what the judge is worth."""
 
     system: System
     judge: Annotated[
