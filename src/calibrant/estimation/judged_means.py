@@ -32,6 +32,7 @@ METHODS = ("labels", "ppi", "ppi++", "map", "dsl", "prior-shift", "rogan-gladen"
 LEAST_DISTANCE = 5.0  # labels times their distance from an end of the range
 FAR = 0.25  # labels at the other end of the range, which labels near one end may lack
 DUST = 1e-12
+ALIKE = 1 - 1e-8  # correlation of a judge and labels that agree
 DIFFER = 0.05  # p-value from which error rates of systems are shown to differ
 
 
@@ -441,8 +442,10 @@ def gain_of(answers: Answers, level: float) -> Quantity:
     def worth(of: float) -> float:
         return cost / (1 - unlabelled * max(0.0, of) ** 2)
 
-    ends = (worth(math.tanh(math.atanh(correlation) + sign * half)) for sign in (-1, 0, 1))
-    low, middle, high = ends
+    if correlation > ALIKE:  # whose influence on the correlation is 0
+        reason = "the judge agrees with all labels, so the interval of its gain is unknown"
+        return Quantity(worth(correlation), reason=reason)
+    low, middle, high = (worth(math.tanh(math.atanh(correlation) + sign * half)) for sign in (-1, 0, 1))
     return Quantity(middle, low, high)
 
 

@@ -493,7 +493,9 @@ class JudgedSystems(Record, frozen=True, kw_only=True):
         if self.differences and len(self.systems) <= MOST_SYSTEMS:
             names.append("differences")
         names += [
-            part for part in ("judges", "strengths", "transport", "bias", "methods") if getattr(self, part)
+            part
+            for part in ("judges", "strengths", "errors", "transport", "bias", "methods")
+            if getattr(self, part)
         ]
         return tuple(tables[one] for one in names)
 
