@@ -1,18 +1,23 @@
 """Measure the coverage of corrected means and differences of judged systems, for the guide.
 
-python scripts/judge_coverage.py [SAMPLES]     writes docs/studies/judge_coverage.md
+python scripts/judge_coverage.py [SAMPLES] [WORD ...]     writes docs/studies/judge_coverage.md
 
-Three systems answer 2,000 prompts; a judge scores all answers, and some have labels. 300 samples per cell,
-seed 0.
+With words, only the rows that contain one (in their table's title, or their first cells) are measured, and
+the others are kept. Three systems answer 2,000 prompts; a judge scores all answers, and some have labels.
+200 samples per cell, seed 0. More kinds of judges and labels are in `judge_coverage_kinds.py`.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from judge_coverage_kinds import SECTIONS, Section
 from numpy.typing import NDArray
 from scipy.special import ndtr
 from scipy.stats import beta, norm
@@ -21,7 +26,7 @@ from calibrant.estimation import JudgedTable, judged_systems
 from calibrant.exceptions import InputError
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "studies" / "judge_coverage.md"
-PROMPTS, SAMPLES = 2000, 300
+PROMPTS, SAMPLES = 2000, 200
 MEANS = np.array([0.7, 0.6, 0.6])
 CUTS = norm.ppf([0.1, 0.3, 0.55, 0.85])
 JUDGES = ("good", "useless", "biased", "saturated")
@@ -145,64 +150,108 @@ def measured(cell: Cell, samples: int) -> list[str]:
     ]
 
 
-def table(title: str, cells: list[Cell], samples: int) -> str:
+@dataclass(frozen=True)
+class Page:
+    """The page as it is, and which of its rows are measured again."""
+
+    lines: list[str]
+    words: list[str]
+    samples: int
+
+    def rows(
+        self,
+        title: str,
+        heads: str,
+        cells: Sequence[Any],
+        measure: Callable[[Any, int], list[str]],
+        *,
+        names: int,
+    ) -> str:
+        """Return a table in Markdown, whose cells have ``names`` columns that say what they are."""
+        lines = [
+            f"| {heads} |",
+            "| " + "|".join(["---"] * names + ["---:"] * (heads.count("|") + 1 - names)) + " |",
+        ]
+        start = self.lines.index(f"## {title}") if f"## {title}" in self.lines else len(self.lines)
+        old = [
+            line
+            for line in takewhile(lambda line: line[:3] != "## ", self.lines[start + 1 :])
+            if line[:1] == "|"
+        ]
+        for place, cell in enumerate(cells, start=2):
+            kept = old[place] if len(old) == len(cells) + 2 else None
+            named = f"{title} {cell}"
+            if kept is None or not self.words or any(word in named for word in self.words):
+                kept = f"| {' | '.join(measure(cell, self.samples))} |"
+                print(f"{title}: {kept}", flush=True)
+            lines.append(kept)
+        return "\n".join([f"## {title}\n", *lines, ""])
+
+
+def table(title: str, cells: list[Cell], page: Page) -> str:
     """Return a table of cells in Markdown."""
     heads = "labels | judge | labeled | design | means | warned | differences | warned | no interval"
     heads += " | false verdicts | gain | judge alone"
-    lines = [heads, "|".join(["---"] * 4 + ["---:"] * 8)]
-    for cell in cells:
-        lines.append(" | ".join(measured(cell, samples)))
-        print(lines[-1], flush=True)
-    return "\n".join([f"## {title}\n", *(f"| {line} |" for line in lines), ""])
+    return page.rows(title, heads, cells, measured, names=4)
 
 
-def transport_table(samples: int) -> str:
-    """Return how a system with few labels fares with the labels of another, in Markdown."""
-    lines = [
-        "labels of B | judge's shift on B | holds | undecided | does not hold | covered if it holds | "
-        "covered within the margin | covered if undecided",
-        "|".join(["---:"] * 8),
+def transport_row(cell: tuple[int, float], samples: int) -> list[str]:
+    """Return how a system with few labels fares with the labels of another."""
+    labels, shift = cell
+    rng = np.random.default_rng(1)
+    number = dict.fromkeys(("holds", "undecided", "does not hold"), 0)
+    inside, within = dict.fromkeys(number, 0), 0
+    for _ in range(samples):
+        quality = rng.beta(3, 2, (2, 1000))
+        judge = np.clip(quality + 0.1 * rng.normal(size=(2, 1000)), 0, 1)
+        judge[1] = np.clip(judge[1] + shift, 0, 1)
+        known = np.full((2, 1000), np.nan)
+        known[0, :200] = quality[0, :200]
+        known[1, 200 : 200 + labels] = quality[1, 200 : 200 + labels]
+        code, item = np.repeat([0, 1], 1000), np.tile(np.arange(1000), 2)
+        record = judged_systems(JudgedTable(("A", "B"), code, item, judge.ravel(), known.ravel()))
+        [verdict] = [row.verdict for row in record.transport]
+        [mean] = [row.corrected for row in record.systems if row.system == "B"]
+        number[verdict] += 1
+        if mean.low is not None and mean.high is not None:
+            inside[verdict] += mean.low <= 0.6 <= mean.high
+            if verdict == "holds":
+                within += mean.low - 0.1 <= 0.6 <= mean.high + 0.1
+    of = [
+        "-" if not number[verdict] else f"{100 * count / number[verdict]:.0f}"
+        for verdict, count in (
+            ("holds", inside["holds"]),
+            ("holds", within),
+            ("undecided", inside["undecided"]),
+        )
     ]
-    for labels in (4, 8):
-        for shift in (0.0, 0.05, 0.1, 0.3):
-            rng = np.random.default_rng(1)
-            number = dict.fromkeys(("holds", "undecided", "does not hold"), 0)
-            inside, within = dict.fromkeys(number, 0), 0
-            for _ in range(samples):
-                quality = rng.beta(3, 2, (2, 1000))
-                judge = np.clip(quality + 0.1 * rng.normal(size=(2, 1000)), 0, 1)
-                judge[1] = np.clip(judge[1] + shift, 0, 1)
-                known = np.full((2, 1000), np.nan)
-                known[0, :200] = quality[0, :200]
-                known[1, 200 : 200 + labels] = quality[1, 200 : 200 + labels]
-                code, item = np.repeat([0, 1], 1000), np.tile(np.arange(1000), 2)
-                record = judged_systems(JudgedTable(("A", "B"), code, item, judge.ravel(), known.ravel()))
-                [verdict] = [row.verdict for row in record.transport]
-                [mean] = [row.corrected for row in record.systems if row.system == "B"]
-                number[verdict] += 1
-                if mean.low is not None and mean.high is not None:
-                    inside[verdict] += mean.low <= 0.6 <= mean.high
-                    if verdict == "holds":
-                        within += mean.low - 0.1 <= 0.6 <= mean.high + 0.1
-            of = [
-                "-" if not number[verdict] else f"{100 * count / number[verdict]:.0f}"
-                for verdict, count in (
-                    ("holds", inside["holds"]),
-                    ("holds", within),
-                    ("undecided", inside["undecided"]),
-                )
-            ]
-            shares = [f"{100 * count / samples:.0f}" for count in number.values()]
-            lines.append(" | ".join([f"{labels}", f"{shift:g}", *shares, *of]))
+    shares = [f"{100 * count / samples:.0f}" for count in number.values()]
+    return [f"{labels}", f"{shift:g}", *shares, *of]
+
+
+def transport_table(page: Page) -> str:
+    """Return how systems with few labels fare with the labels of another, in Markdown."""
+    heads = "labels of B | judge's shift on B | holds | undecided | does not hold | covered if it holds"
+    heads += " | covered within the margin | covered if undecided"
+    cells = [(labels, shift) for labels in (4, 8) for shift in (0.0, 0.05, 0.1, 0.3)]
     text = (
         "Graded answers of two systems with mean 0.6; A has 200 labels, and B has few. The judge's scores of "
         "B are shifted before they are clipped to [0, 1]. The margin is 0.1.\n"
     )
-    return "\n".join(["## Few labels of a system\n", text, *(f"| {line} |" for line in lines), ""])
+    head, *rows = page.rows("Few labels of a system", heads, cells, transport_row, names=0).split("\n")
+    return "\n".join([head, "", text, *rows[1:]])
 
 
-def page(samples: int) -> str:
+def kind_table(section: Section, page: Page) -> str:
+    """Return a table of `judge_coverage_kinds.py`, in Markdown."""
+    rows = page.rows(section.title, section.heads, section.cells, section.row, names=section.names)
+    head, *others = rows.split("\n")
+    return "\n".join([head, "", section.text, *others])
+
+
+def page(old: Page) -> str:
     """Return the page."""
+    samples = old.samples
     kinds = ("binary", "graded", "grades 1 to 5")
     usual = [Cell(kind, judge, labels) for kind in kinds for judge in JUDGES for labels in (30, 100, 1000)]
     apart = [Cell(kind, judge, 60, "other prompts") for kind in kinds for judge in JUDGES]
@@ -233,15 +282,17 @@ def page(samples: int) -> str:
         "`python scripts/judge_coverage.py` writes this page.\n"
     )
     parts = [
-        table("The same labeled prompts for all systems", usual, samples),
-        table("Other labeled prompts for each system", apart, samples),
-        table("Rare outcomes", rare, samples),
-        table("Clusters of prompts", clusters, samples),
-        transport_table(samples),
+        table("The same labeled prompts for all systems", usual, old),
+        table("Other labeled prompts for each system", apart, old),
+        table("Rare outcomes", rare, old),
+        table("Clusters of prompts", clusters, old),
+        transport_table(old),
+        *(kind_table(section, old) for section in SECTIONS),
     ]
     return "\n".join([head, *parts])
 
 
 if __name__ == "__main__":
     number = int(sys.argv[1]) if len(sys.argv) > 1 else SAMPLES
-    TARGET.write_text(page(number), encoding="utf-8")
+    there = TARGET.read_text(encoding="utf-8").splitlines() if TARGET.exists() else []
+    TARGET.write_text(page(Page(there, sys.argv[2:], number)), encoding="utf-8")

@@ -35,6 +35,7 @@ COMMANDS = {
     "plan": "--error 0.05",
     "estimate": "{dated.parquet} --labels {labels.parquet}",
     "plan-estimate": "{dated.parquet} --labels {labels.parquet} --width 0.2",
+    "plan-judge": "{judged.parquet} --width 0.3",
     "sample": "{dated.parquet} --size 50 -o {drawn.csv}",
     "regress": "{posts.parquet} --formula topic~age+party --family logistic",
     "judge": "{judged.parquet} --bias length --method labels",
@@ -70,6 +71,7 @@ COMMANDS = {
 SLOW = ("demo", "study", "protocol")
 ELSEWHERE = {
     "agree candidate",
+    "judge classes",
     "compare runs",
     "data fetch",
     "data list",

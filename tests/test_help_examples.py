@@ -187,6 +187,7 @@ MADE = {
     "agree": write_ratings,
     "estimate": write_labels,
     "plan-estimate": write_labels,
+    "plan-judge": write_judged,
     "regress": write_posts,
     "judge": write_judged,
     "data": write_fetched,

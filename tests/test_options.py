@@ -24,6 +24,7 @@ AT_THE_TOP = (*CORE, "agree", "compare", "monitor", "protocol", "estimate", "jud
 VERBS: dict[str, Callable[..., Any]] = {
     **{name: getattr(calibrant, name) for name in AT_THE_TOP},
     "plan-estimate": calibrant.plan_estimate,
+    "plan-judge": calibrant.plan_judge,
     "plan-runs": evaluation.plan_runs,
     "tag train": structures.train_tagger,
     "tag predict": structures.predict_tags,
@@ -56,6 +57,7 @@ FILES = {
     "measure": {"--plot"},
     "slices": {"--plot", "--output"},
     "report": {"--output"},
+    "judge": {"--output"},
     "fit": {"--output"},
     "monitor": {"--plot"},
     "protocol": {"--output", "--example"},

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         verbs,
     )
     from calibrant.estimation.verbs import estimate
+    from calibrant.estimation.verbs.judge_plans import plan_judge
     from calibrant.estimation.verbs.judging import judge
     from calibrant.estimation.verbs.label_plans import plan_estimate
     from calibrant.estimation.verbs.regressing import regress
@@ -93,6 +94,7 @@ __all__ = [
     "pages",
     "plan",
     "plan_estimate",
+    "plan_judge",
     "plot",
     "plots",
     "protocol",

@@ -11,6 +11,7 @@ from scipy import stats
 
 from calibrant.estimation import JudgedSystems, JudgedTable, judge_bias, judged_systems, rogan_gladen
 from calibrant.exceptions import InputError
+from calibrant.metrics.tails import student
 from tests.quantities import defined
 
 Floats = NDArray[np.float64]
@@ -233,11 +234,14 @@ def test_unequal_probabilities_of_labels_are_weighted() -> None:
     assert sum(defined(mean.low) <= 0.5 <= defined(mean.high) for mean in means) >= 53
 
 
-def test_grades_near_an_end_of_the_range_and_few_clusters_are_named() -> None:
+def test_grades_near_an_end_of_the_range_have_longer_intervals_and_few_clusters_are_named() -> None:
     rng = np.random.default_rng(17)
     near = 0.1 * rng.random((1, 1000))
     [row] = judged_systems(table_of(rng.random((1, 1000)), some(near, slice(40)))).systems
-    assert "near an end of their range" in str(row.mean_warning)
+    alone = student(near[0, :40].mean(), near[0, :40].std(ddof=1) / math.sqrt(40), 39, 0.95)
+    # A quarter of a label at the other end adds (1 - 0.05) / 4 / 40 to the mean, and twice that to the error.
+    assert defined(row.labels_alone.high) > alone[1] + 2 * 0.95 / 160
+    assert defined(row.labels_alone.low) > alone[0] - 0.002
     grades = rng.random((2, 1000))
     table = table_of(grades + 0.0, some(grades, slice(100)))
     few = JudgedTable(

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import calibrant
-from calibrant.estimation import JudgedTable, judged_systems
+from calibrant.estimation import JudgedSystems, JudgedTable, judged_systems
 from tests.command_line import Run
 
 
@@ -25,6 +25,12 @@ def judged() -> pd.DataFrame:
     frame["judge"], frame["length"] = judge.ravel(), rng.integers(1, 90, 400)
     frame["label"] = np.where(frame["item"] < 50, quality.ravel(), np.nan)
     return frame
+
+
+def systems_of(source: Any, **options: Any) -> JudgedSystems:
+    record = calibrant.judge(source, **options)
+    assert isinstance(record, JudgedSystems)
+    return record
 
 
 def write(frame: pd.DataFrame, folder: Path) -> Path:
@@ -52,7 +58,7 @@ def test_the_command_says_what_the_library_says(run: Run, judged: pd.DataFrame, 
     assert all(
         word in ran.out for word in ("judge alone", "judge says", "per SD", "Methods", "does not hold")
     )
-    assert calibrant.judge(judged, bias=["length"]).bias == calibrant.judge(path, bias=["length"]).bias
+    assert systems_of(judged, bias=["length"]).bias == systems_of(path, bias=["length"]).bias
 
 
 def test_columns_have_any_name_and_classes_are_compared_one_at_a_time(
@@ -63,13 +69,15 @@ def test_columns_have_any_name_and_classes_are_compared_one_at_a_time(
     names = {"system": "model", "item": "prompt", "judge": "verdict", "label": "human"}
     path = write(judged.rename(columns=names), tmp_path)
     options = [word for part, name in names.items() for word in (f"--{part}", name)]
-    run("judge", path, *options).refused("view")
+    both = json.loads(run("judge", path, *options, "--json").out)
     ran = run("judge", path, *options, "--view", "class:good", "--json")
     found = json.loads(ran.out)
     share = (judged["judge"] == "good").groupby(judged["system"]).mean()
     alone = {row["system"]: row["judge_alone"]["estimate"] for row in found["systems"]}
     assert alone == pytest.approx(share.to_dict())
     assert len(found["errors"]) == 2
+    good = [row["corrected"] for row in both["shares"] if row["kind"] == "good"]
+    assert {row["estimate"] for row in good} == {row["corrected"]["estimate"] for row in found["systems"]}
     run("judge", path, *options, "--view", "class:fine").refused("only good, bad")
 
 
@@ -140,7 +148,7 @@ def test_a_map_from_one_system_holds_for_its_clone_and_not_for_answers_made_to_f
             probe = pd.read_csv(folder / f"{system}.probe.csv.gz").set_index("prompt_id")["oracle_label"]
             answers["oracle_label"] = answers["prompt_id"].map(probe)
         tables.append(answers)
-    record = calibrant.judge(
+    record = systems_of(
         pd.concat(tables, ignore_index=True), item="prompt_id", judge="judge_score", label="oracle_label"
     )
     assert [(row.system, row.labelled, row.verdict) for row in record.transport] == [

@@ -69,6 +69,10 @@ COMMANDS = {
     "regress-chances": "regress documents.csv --labels sampled.csv --formula label~1 --predicted label=score "
     "--family logistic --method dsl",
     "judge": "judge judged.csv --bias length --method labels",
+    "judge-classes": "judge judged-classes.csv",
+    "judge-several": "judge judged-several.csv --judge first,second --method all -o judged.svg",
+    "plan-judge-width": "plan-judge judged.csv --width 0.1",
+    "plan-judge-difference": "plan-judge judged.csv --difference 0.05 --prompts 1000",
     "judge-preferences": "judge preferences.csv --bias position",
     "slices": "slices parts.csv --by part --by length:3 --least 20",
     "slices-small": "slices parts.csv --by part,length:2 --rank signed --adjust fcr --most 2",

@@ -750,6 +750,19 @@ def _judging() -> Calls:
         "judged_systems:binary": lambda: estimation.judged_systems(
             estimation.JudgedTable(("A", "B", "C"), code, item, said, binary), methods="all"
         ),
+        "judge_plan": lambda: estimation.judge_plan(table, width=0.1),
+        "judged_classes": lambda: estimation.judged_classes(
+            {
+                name: estimation.JudgedTable(
+                    ("A", "B", "C"),
+                    code,
+                    item,
+                    (said == kind).astype(float),
+                    np.where(known.ravel(), binary == kind, np.nan),
+                )
+                for kind, name in enumerate(("bad", "good"))
+            }
+        ),
         "judge_bias": lambda: list(estimation.judge_bias(table, {"length": length})),
         "rogan_gladen": lambda: estimation.rogan_gladen(said, binary, 0.95),
         "bradley_terry": lambda: list(estimation.bradley_terry(preferences)),

@@ -189,6 +189,20 @@ def _judged(folder: Path, random: np.random.Generator) -> None:
         "label": [str(words[random.integers(0, 3)]) if each < 40 else "" for each in range(80)],
     }
     write_table(folder / "preferences.csv", preferences)
+    names = np.array(["good", "fair", "bad"])
+    kinds = np.minimum(2, (3 * quality).astype(np.int64)).ravel()
+    said = np.where(random.random(160) < 0.8, kinds, random.integers(0, 3, 160))
+    own = [str(names[kind]) if each % 80 < 30 else "" for each, kind in enumerate(kinds)]
+    classes = {**columns, "judge": names[said].tolist(), "label": own}
+    write_table(folder / "judged-classes.csv", classes)
+    second = np.clip(quality + 0.2 * random.normal(size=(2, 80)), 0, 1)
+    scores = {"first": columns["judge"], "second": [round(float(value), 3) for value in second.ravel()]}
+    graded: dict[str, list[Any]] = {name: columns[name] for name in ("system", "item")}
+    for number, spread in ((1, 0.02), (2, 0.05)):
+        votes = np.clip(quality.ravel() + spread * random.normal(size=160), 0, 1)
+        known = [round(float(vote), 3) if each % 80 < 30 else "" for each, vote in enumerate(votes)]
+        graded[f"label_{number}"] = known
+    write_table(folder / "judged-several.csv", {**graded, **scores})
 
 
 PREPARED = {

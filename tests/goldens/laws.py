@@ -67,6 +67,8 @@ def broken(line: str, printed: str, written: str) -> list[str]:
     command, value = command_of(line), json.loads(written)
     if " --candidate " in line:  # which makes `agree` print another record
         command = "agree candidate"
+    if command == "judge" and "shares" in value:  # of class names
+        command = "judge classes"
     if command in UNDESCRIBED:
         return []
     found = [f"{each.json_path}: {each.message}" for each in validator(command).iter_errors(value)]

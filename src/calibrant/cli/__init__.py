@@ -44,6 +44,7 @@ main = CommandGroup(
             "sample": "calibrant.estimation.cli.sample",
             "estimate": "calibrant.estimation.cli",
             "plan-estimate": "calibrant.estimation.cli.plan_estimate",
+            "plan-judge": "calibrant.estimation.cli.plan_judge",
             "regress": "calibrant.estimation.cli.regress",
             "judge": "calibrant.estimation.cli.judge",
         },

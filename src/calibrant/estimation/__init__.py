@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from calibrant.estimation.estimating import METHODS, corrected_counts
     from calibrant.estimation.functions import Stages, exceedance, propagate, summary
     from calibrant.estimation.judged_means import JudgedTable, rogan_gladen
+    from calibrant.estimation.judged_plans import judge_plan
     from calibrant.estimation.judging import judged_systems
     from calibrant.estimation.judging_bias import judge_bias
+    from calibrant.estimation.judging_classes import judged_classes
     from calibrant.estimation.judging_preferences import bradley_terry, preference_table
     from calibrant.estimation.results import (
         CentralSet,
@@ -39,9 +41,18 @@ if TYPE_CHECKING:
         QuantileCalibration,
     )
     from calibrant.estimation.results.designs import DrawnSample, SampledStratum
+    from calibrant.estimation.results.judged_classes import (
+        JudgeConfusion,
+        JudgedClasses,
+        JudgedShare,
+        JudgedShareDifference,
+    )
+    from calibrant.estimation.results.judged_plans import JudgePlan, PlannedJudgment
     from calibrant.estimation.results.judging import (
         JudgeBias,
         JudgedDifference,
+        JudgedJudge,
+        JudgedMean,
         JudgedMethod,
         JudgedStrength,
         JudgedSystem,
@@ -53,6 +64,7 @@ if TYPE_CHECKING:
     from calibrant.estimation.results.regressions import Regression, RegressionTerm
     from calibrant.estimation.total import RefittedRecalibrator, estimate_drift, total_interval
     from calibrant.estimation.verbs import estimate
+    from calibrant.estimation.verbs.judge_plans import plan_judge
     from calibrant.estimation.verbs.judging import judge
     from calibrant.estimation.verbs.label_plans import plan_estimate
     from calibrant.estimation.verbs.regressing import regress
@@ -73,14 +85,22 @@ __all__ = [
     "EstimatePlan",
     "Exceedance",
     "JudgeBias",
+    "JudgeConfusion",
     "JudgeErrors",
+    "JudgePlan",
+    "JudgedClasses",
     "JudgedDifference",
+    "JudgedJudge",
+    "JudgedMean",
     "JudgedMethod",
+    "JudgedShare",
+    "JudgedShareDifference",
     "JudgedStrength",
     "JudgedSystem",
     "JudgedSystems",
     "JudgedTable",
     "LevelCoverage",
+    "PlannedJudgment",
     "PlannedLabels",
     "Propagated",
     "PropagatedQuantity",
@@ -102,9 +122,12 @@ __all__ = [
     "joint_probabilities",
     "judge",
     "judge_bias",
+    "judge_plan",
+    "judged_classes",
     "judged_systems",
     "number_interval",
     "plan_estimate",
+    "plan_judge",
     "poisson_binomial",
     "preference_table",
     "propagate",

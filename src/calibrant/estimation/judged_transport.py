@@ -41,11 +41,11 @@ class LabelMap:
         """Fit the map to the labels of the source."""
         rows = source.rows
         judge, label, weight = source.judge[rows], source.label[rows], source.weight[rows]
-        scores, values = _isotonic(judge, label, weight)
+        scores, values = isotonic(judge, label, weight)
         unit = np.unique(source.unit[rows], return_inverse=True)[1]
         group = unit % min(GROUPS, int(unit.max()) + 1)
         without = [
-            _isotonic(judge[group != one], label[group != one], weight[group != one])
+            isotonic(judge[group != one], label[group != one], weight[group != one])
             for one in range(int(group.max()) + 1)
             if (group != one).any()
         ]
@@ -57,7 +57,7 @@ class LabelMap:
         return np.interp(judge, self.scores, self.whole)
 
 
-def _isotonic(judge: Floats, label: Floats, weight: Floats) -> tuple[Floats, Floats]:
+def isotonic(judge: Floats, label: Floats, weight: Floats) -> tuple[Floats, Floats]:
     """Return the distinct scores, and the isotonic regression of the labels on them."""
     scores, place = np.unique(judge, return_inverse=True)
     mass, total = totals(place, weight), totals(place, weight * label)

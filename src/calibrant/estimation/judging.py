@@ -2,50 +2,49 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from collections.abc import Sequence
-from functools import partial
-from itertools import combinations
+from collections.abc import Mapping, Sequence
 
 import numpy as np
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from calibrant import _checks
 from calibrant._checks import Integers
 from calibrant.estimation.judged_means import (
-    DUST,
     ENOUGH,
     METHODS,
     Answers,
+    ErrorsOfAll,
     JudgedTable,
     answers_of,
     error_rates,
     gain_of,
     mean_by_method,
-    mean_of,
-    near_an_end,
     own_mean,
-    warning_of,
     weighted_mean,
 )
+from calibrant.estimation.judged_pairs import paired_differences, settled
+from calibrant.estimation.judged_scores import chosen, mapped
 from calibrant.estimation.judged_transport import LabelMap, mean_from_source, transported
 from calibrant.estimation.results.judging import (
-    INCONCLUSIVE,
-    TIED,
-    JudgedDifference,
+    TOGETHER,
+    JudgedJudge,
+    JudgedMean,
     JudgedMethod,
     JudgedSystem,
     JudgedSystems,
     TransportedSystem,
 )
 from calibrant.exceptions import InputError
-from calibrant.metrics.multiplicity import adjusted_p_values, groups_not_distinguishable
-from calibrant.metrics.tails import critical_value, tail
+from calibrant.metrics.multiplicity import groups_not_distinguishable
 from calibrant.records import Quantity
 from calibrant.records.words import counted
 
 RULES = {
     "equal": "ppi++: if labeled answers are a random sample, it needs no assumption on the judge",
+    "map": "map: ppi++ with the judge's scores on the scale of labels, by isotonic maps from the labels of "
+    "other prompts, since these leave at most 95 % of the variance that the scores leave",
     "unequal": "dsl, and for grades ppi++ with labels weighted by one over their probability, since answers "
     "were chosen to be labeled with unequal probabilities",
 }
@@ -62,6 +61,10 @@ def judged_systems(
     power: float = 0.8,
 ) -> JudgedSystems:
     """Compare systems by the judge scores of all their answers and the labels of some.
+
+    The scores of one judge are used as they are, or by isotonic maps to labels if labels show that they are
+    not linear in them; several judges are combined linearly. Both are learned without the labels of the
+    prompt that they score (cross-fitting).
 
     The estimates are prediction-powered: the mean of the labels, less a weight times the amount by which the
     judge scores of the labeled answers exceed those of all answers. The weight makes the variance least; it
@@ -127,24 +130,13 @@ def judged_systems(
     _checks.proportion(level, "level")
     _checks.proportion(power, "power", such_as=0.8)
     width = table.high - table.low
-    for name, value in (("margin", margin), ("transport_margin", transport_margin)):
-        if value is not None and not 0 < value < width:
-            hint = f"give a difference above 0 in units of the labels, such as {0.1 * width:g}"
-            raise InputError(f"{name} is {value!r}", hint, code="parameter")
+    check_margins({"margin": margin, "transport_margin": transport_margin}, width)
     asked = METHODS if methods == "all" or (methods is not None and list(methods) == ["all"]) else methods
     asked = (asked,) if isinstance(asked, str) else tuple(asked or ())
     for method in asked:
         _checks.one_of(method, METHODS, "method")
-    known = table.labelled
-    counts = np.bincount(table.system[known], minlength=len(table.systems))
-    if not known.any() or counts.max() < ENOUGH:
-        most = table.systems[int(counts.argmax())]
-        message = f"no system has {ENOUGH} labels: {most} has the most, {counts.max()}"
-        hint = "label a random sample of the answers of each system, the same prompts for all"
-        raise InputError(message, hint, code="empty")
-    if np.ptp(table.label[known]) == 0:
-        message = f"all {known.sum():,} labels are {table.label[known][0]:g}"
-        raise InputError(message, "label answers of both kinds, or of several grades", code="undefined")
+    counts = check_labels(table)
+    _check_different(table)
     source = int(counts.argmax())
     if transport_from is not None:
         _checks.one_of(transport_from, table.systems, "transport_from")
@@ -153,16 +145,23 @@ def judged_systems(
             message = f"{transport_from} has {counted(int(counts[source]), 'label')}, fewer than {ENOUGH}"
             raise InputError(message, "name a system with more labels", code="parameter")
     places = [np.flatnonzero(table.system == code) for code in range(len(table.systems))]
+    alone = table
+    table, way = chosen(table)
     answers = [answers_of(table, rows) for rows in places]
+    said = answers if table is alone else [answers_of(alone, rows) for rows in places]
     limit = 0.1 * width if transport_margin is None else transport_margin
-    fitted = LabelMap.of(answers[source])
+    fitted = LabelMap.of(said[source])
     moved = {
         code: transported(table, fitted, own, code, limit, level, power)
-        for code, own in enumerate(answers)
+        for code, own in enumerate(said)
         if code != source
     }
-    systems = [_system(table, own, code, moved.get(code), fitted, level) for code, own in enumerate(answers)]
-    pairs, note = _differences(table, places, counts, level, power, margin)
+    systems = [
+        _system(table, own, judged, code, moved.get(code), fitted, level, way)
+        for code, (own, judged) in enumerate(zip(answers, said, strict=True))
+    ]
+    raw, note = paired_differences(table, places, level, alone.judge)
+    pairs = settled(raw, level, power, margin)
     different = {
         frozenset((pair.first, pair.second)) for pair in pairs if pair.verdict in (pair.first, pair.second)
     }
@@ -180,10 +179,8 @@ def judged_systems(
     compared = {name for pair in defined for name in (pair.first, pair.second)}
     ranked = [row.system for row in order if row.system in compared]
     letters = dict(zip(ranked, groups_not_distinguishable(ranked, different), strict=True))
-    unequal = any(
-        own.chance is not None and len(own.rows) and np.ptp(own.chance[own.rows]) > DUST for own in answers
-    )
-    rates = [error_rates(table, own, code, level) for code, own in enumerate(answers)]
+    unequal = any(own.unequal for own in answers)
+    rates = [error_rates(alone, own, code, level) for code, own in enumerate(said)]
     return JudgedSystems(
         systems=tuple(
             replace(
@@ -198,14 +195,11 @@ def judged_systems(
             )
             for row in order
         ),
-        differences=tuple(pairs),
+        differences=pairs,
         transport=tuple(moved[code] for code in sorted(moved) if counts[code] > 0),
         errors=tuple(row for row in rates if row is not None),
-        methods=tuple(
-            JudgedMethod(system=name, method=method, mean=mean_by_method(table, own, method, level))
-            for name, own in zip(table.systems, answers, strict=True)
-            for method in asked
-        ),
+        methods=_by_methods(table, alone, places, asked, level),
+        judges=_judges(alone, places, level, systems),
         source=table.systems[source] if moved else None,
         transport_margin=limit,
         margin=margin,
@@ -214,166 +208,146 @@ def judged_systems(
         level=level,
         power=power,
         clusters="prompts" if table.cluster is None else "cluster",
-        rule=RULES["unequal" if unequal else "equal"],
+        rule=RULES[way if way == "map" else "unequal" if unequal else "equal"] + _combined(alone, table),
         items_warning=note,
+    )
+
+
+def _combined(alone: JudgedTable, table: JudgedTable) -> str:
+    """Return how several judges are combined, as the end of the rule."""
+    if alone.scores is None:
+        return ""
+    if table is alone:
+        return f"; the mean of the judges, since fewer than {ENOUGH} labeled prompts (or clusters) per judge"
+    return "; judges have the weights that labels of other prompts give them (by folds)"
+
+
+def _judges(
+    table: JudgedTable, places: Sequence[Integers], level: float, combined: Sequence[JudgedMean]
+) -> tuple[JudgedJudge, ...]:
+    """Return what each of several judges says, and is worth, beside all of them together."""
+    if table.scores is None:
+        return ()
+    rows = []
+    for code, own in enumerate(places):
+        means = [
+            (name, corrected_mean(alone, answers_of(alone, own), code, level))
+            for name, score in zip(table.judges, table.scores, strict=True)
+            for alone in [dataclasses.replace(table, judge=score, judges=(), scores=None)]
+        ]
+        rows += [
+            JudgedJudge(
+                system=row.system,
+                judge=name,
+                judge_alone=row.judge_alone,
+                corrected=row.corrected,
+                gain=row.gain,
+            )
+            for name, row in [*means, (TOGETHER, combined[code])]
+        ]
+    return tuple(rows)
+
+
+def _by_methods(
+    table: JudgedTable, alone: JudgedTable, places: Sequence[Integers], asked: Sequence[str], level: float
+) -> tuple[JudgedMethod, ...]:
+    """Return the mean of each system by each method."""
+    tables = dict.fromkeys(asked, table if alone.scores is not None else alone)
+    if "map" in tables and alone.scores is None:
+        tables["map"] = mapped(alone)
+    tables |= {method: alone for method in asked if method.startswith("rogan-gladen")}
+    labelled = np.flatnonzero(alone.labelled)
+    of_all = ErrorsOfAll.of(alone.judge[labelled], alone.label[labelled], alone.system[labelled])
+    return tuple(
+        JudgedMethod(
+            system=table.systems[code],
+            method=method,
+            mean=Quantity(None, reason="it is for one judge")
+            if method == "map" and alone.scores is not None
+            else mean_by_method(one, answers_of(one, rows), method, level, of_all),
+        )
+        for code, rows in enumerate(places)
+        for method, one in tables.items()
+    )
+
+
+def check_margins(margins: Mapping[str, float | None], width: float) -> None:
+    """Raise an error for a margin that is not a difference of labels."""
+    for name, value in margins.items():
+        if value is not None and not 0 < value < width:
+            hint = f"give a difference above 0 in units of the labels, such as {0.1 * width:g}"
+            raise InputError(f"{name} is {value!r}", hint, code="parameter")
+
+
+def check_labels(table: JudgedTable) -> Integers:
+    """Return the number of labels of each system; raise an error if they are too few, or all equal."""
+    known = table.labelled
+    counts = np.bincount(table.system[known], minlength=len(table.systems))
+    if not known.any() or counts.max() < ENOUGH:
+        most = table.systems[int(counts.argmax())]
+        message = f"no system has {ENOUGH} labels: {most} has the most, {counts.max()}"
+        hint = "label a random sample of the answers of each system, the same prompts for all"
+        raise InputError(message, hint, code="empty")
+    return counts
+
+
+def _check_different(table: JudgedTable) -> None:
+    known = table.label[table.labelled]
+    if np.ptp(known) == 0:
+        message = f"all {len(known):,} labels are {known[0]:g}"
+        raise InputError(message, "label answers of both kinds, or of several grades", code="undefined")
+
+
+def corrected_mean(
+    table: JudgedTable, answers: Answers, code: int, level: float, judged: Answers | None = None
+) -> JudgedMean:
+    """Return the mean of a system by its own labels, beside those of the judge and the labels alone.
+
+    ``judged`` has the scores of the judge alone, if those of the answers are fitted to labels.
+    """
+    rows = answers.rows
+    said = (answers if judged is None else judged).judge
+    alone = weighted_mean(said, np.ones(len(said)), answers.unit)
+    labels_alone = corrected = Quantity(None, reason="there are no labels of its answers")
+    gain, method, warned = Quantity(None, reason=f"fewer than {ENOUGH} labels"), None, None
+    if len(rows):
+        labels_alone = mean_by_method(table, answers, "labels", level)
+        corrected = Quantity(
+            None, reason=f"{counted(len(rows), 'label')} of its answers, fewer than {ENOUGH}"
+        )
+    if len(rows) >= ENOUGH:
+        method = "dsl" if answers.unequal and table.binary and not answers.clustered else "ppi++"
+        corrected, warned = own_mean(table, answers, method, level)
+        gain = gain_of(answers, level)
+    return JudgedMean(
+        system=table.systems[code],
+        answers=len(answers.judge),
+        labelled=len(rows),
+        corrected=corrected,
+        method=method,
+        judge_alone=alone.interval(level, float(said.min()), float(said.max())),
+        labels_alone=labels_alone,
+        gain=gain,
+        mean_warning=warned,
     )
 
 
 def _system(
     table: JudgedTable,
     answers: Answers,
+    judged: Answers,
     code: int,
     moved: TransportedSystem | None,
     fitted: LabelMap,
     level: float,
+    way: str,
 ) -> JudgedSystem:
-    rows, low, high = answers.rows, table.low, table.high
-    alone = weighted_mean(answers.judge, np.ones(len(answers.judge)), answers.unit)
-    labels_alone = corrected = Quantity(None, reason="there are no labels of its answers")
-    gain, method, warned = Quantity(None, reason=f"fewer than {ENOUGH} labels"), None, None
-    if len(rows):
-        labels_alone = mean_by_method(table, answers, "labels", level)
-    if len(rows) >= ENOUGH:
-        unequal = answers.chance is not None and float(np.ptp(answers.chance[rows])) > DUST
-        method = "dsl" if unequal and table.binary and not answers.clustered else "ppi++"
-        corrected, warned = own_mean(table, answers, method, level)
-        gain = gain_of(answers, level)
-    elif moved is not None:
-        corrected = mean_from_source(fitted, answers, moved, low, high, level)
-        method = None if corrected.estimate is None else "transported"
-    return JudgedSystem(
-        system=table.systems[code],
-        answers=len(answers.judge),
-        labelled=len(rows),
-        corrected=corrected,
-        method=method,
-        judge_alone=alone.interval(level, float(answers.judge.min()), float(answers.judge.max())),
-        labels_alone=labels_alone,
-        gain=gain,
-        letters="",
-        mean_warning=warned,
-    )
-
-
-def _differences(
-    table: JudgedTable,
-    places: Sequence[Integers],
-    counts: Integers,
-    level: float,
-    power: float,
-    margin: float | None,
-) -> tuple[list[JudgedDifference], str | None]:
-    """Return the paired differences of all pairs of systems, and a note on prompts that some lack."""
-    items = int(table.item.max()) + 1
-    systems_of = np.bincount(table.item, minlength=items)
-    shared = np.flatnonzero(systems_of > 1)
-    alone = int(np.count_nonzero(systems_of[np.unique(table.item)] < len(places)))
-    note = None
-    if alone and len(places) > 1:
-        note = (
-            f"{counted(alone, 'prompt')} {'was' if alone == 1 else 'were'} not answered by all systems: a "
-            "difference uses the prompts that both answered"
+    """Return the mean of a system; with few labels, from those of the source."""
+    mean = corrected_mean(table, answers, code, level, judged)
+    mean = replace(mean, method=way if mean.method == "ppi++" else mean.method)
+    if mean.method is None and moved is not None:
+        corrected = mean_from_source(fitted, judged, moved, table.low, table.high, level)
+        mean = replace(
+            mean, corrected=corrected, method=None if corrected.estimate is None else "transported"
         )
-    place = np.full(items, -1, np.int64)
-    place[shared] = np.arange(len(shared))
-    judge, label, weight = (np.full((len(places), len(shared)), np.nan) for _ in range(3))
-    unit = np.arange(len(shared))
-    for code, rows in enumerate(places):
-        own = place[table.item[rows]]
-        rows, own = rows[own >= 0], own[own >= 0]
-        judge[code, own], label[code, own] = table.judge[rows], table.label[rows]
-        weight[code, own] = 1.0 if table.chance is None else 1 / table.chance[rows]
-        if table.cluster is not None:
-            unit[own] = table.cluster[rows]
-    pairs: list[JudgedDifference] = []
-    plans: list[tuple[float, float]] = []
-    for one, other in combinations(range(len(places)), 2):
-        both = ~np.isnan(judge[one]) & ~np.isnan(judge[other])
-        units = np.arange(int(both.sum()))
-        if table.cluster is not None:
-            units = np.unique(unit[both], return_inverse=True)[1]
-        answers = [
-            Answers(judge[code, both], label[code, both], weight[code, both], units, True, None)
-            for code in (one, other)
-        ]
-        few = [
-            table.systems[code]
-            for code, own in zip((one, other), answers, strict=True)
-            if len(own.rows) < ENOUGH
-        ]
-        reason = f"fewer than {ENOUGH} labels of {' and of '.join(few)} on prompts that both answered"
-        if not both.any():
-            reason = "they have no prompt in common"
-        first, second = (~np.isnan(own.label) for own in answers)
-        pair = JudgedDifference(
-            first=table.systems[one],
-            second=table.systems[other],
-            items=int(both.sum()),
-            labelled=int((first | second).sum()),
-            both_labelled=int((first & second).sum()),
-            judge_difference=float((judge[one, both] - judge[other, both]).mean()) if both.any() else None,
-            difference=Quantity(None, reason=reason),
-            p_value=None,
-        )
-        plan = (0.0, 0.0)
-        if both.any() and not few:
-            pair, plan = _difference(table, pair, answers, level)
-        pairs.append(pair)
-        plans.append(plan)
-    judged = []
-    adjusted = adjusted_p_values([pair.p_value for pair in pairs])
-    for pair, p_value, plan in zip(pairs, adjusted, plans, strict=True):
-        verdict, needed = _verdict(pair, p_value, level, margin), None
-        if verdict == INCONCLUSIVE and pair.difference.low is not None:
-            needed = _labels_needed(pair, plan, margin, level, power)
-        judged.append(replace(pair, holm_p_value=p_value, verdict=verdict, labels_needed=needed))
-    return judged, note
-
-
-def _difference(
-    table: JudgedTable, pair: JudgedDifference, answers: Sequence[Answers], level: float
-) -> tuple[JudgedDifference, tuple[float, float]]:
-    """Return the difference of a pair; and its variance, and the part of it that falls with the labels."""
-    units = int(answers[0].unit.max()) + 1
-    labels = [own.label[own.rows] for own in answers]
-    gap = mean_of(answers[0], units) - mean_of(answers[1], units)
-    weight, width = gap.weight(), table.high - table.low
-    estimate, alone = gap.with_weight(weight, tuned=True), gap.with_weight(0.0, tuned=False)
-    difference = estimate.interval(level, -width, width)
-    if difference.low is None:
-        return replace(pair, difference=difference), (0.0, 0.0)
-    judged = answers[0].judge - answers[1].judge
-    of_all = np.bincount(answers[0].unit, judged - judged.mean(), minlength=units) / len(judged)
-    labelled = estimate.influence - weight * of_all
-    return replace(
-        pair,
-        difference=difference,
-        p_value=tail(estimate.value / estimate.error, estimate.freedom, "two-sided"),
-        gain=(alone.error / estimate.error) ** 2,
-        judge_weight=weight,
-        difference_warning=warning_of(estimate, gap.sizes.sum(axis=0))
-        or next((text for text in map(partial(near_an_end, table), labels) if text is not None), None),
-    ), (estimate.error**2, min(estimate.error**2, float((labelled * labelled).sum())))
-
-
-def _verdict(pair: JudgedDifference, p_value: float | None, level: float, margin: float | None) -> str:
-    low, high = pair.difference.low, pair.difference.high
-    if low is None or high is None:
-        return INCONCLUSIVE
-    if p_value is not None and p_value <= 1 - level and not low <= 0 <= high:
-        return pair.first if low > 0 else pair.second
-    return TIED if margin is not None and -margin < low and high < margin else INCONCLUSIVE
-
-
-def _labels_needed(
-    pair: JudgedDifference, plan: tuple[float, float], margin: float | None, level: float, power: float
-) -> int | None:
-    """Return with how many labeled prompts a difference is shown; None if more prompts are needed."""
-    variance, labelled = plan
-    target = abs(pair.difference.estimate or 0.0) if margin is None else margin
-    z = critical_value(level, math.inf, "two-sided") + critical_value(power, math.inf, "greater")
-    spare = (target / z) ** 2 - (variance - labelled)
-    if spare <= 0:
-        return None
-    needed = max(pair.labelled + 1, math.ceil(pair.labelled * labelled / spare))
-    return needed if needed <= pair.items else None
+    return JudgedSystem(**asdict(mean), letters="")

@@ -2,6 +2,8 @@
 
 from calibrant.estimation.results import CorrectedCounts
 from calibrant.estimation.results.designs import DrawnSample
+from calibrant.estimation.results.judged_classes import JudgedClasses
+from calibrant.estimation.results.judged_plans import JudgePlan
 from calibrant.estimation.results.judging import JudgedSystems
 from calibrant.estimation.results.plans import EstimatePlan
 from calibrant.estimation.results.regressions import Regression
@@ -10,7 +12,9 @@ from calibrant.records import Record
 OUTPUTS: dict[str, type[Record]] = {
     "estimate": CorrectedCounts,
     "plan-estimate": EstimatePlan,
+    "plan-judge": JudgePlan,
     "sample": DrawnSample,
     "regress": Regression,
     "judge": JudgedSystems,
+    "judge classes": JudgedClasses,  # judge, of class names
 }

@@ -96,6 +96,14 @@ def render_story(page: object, figures: Sequence[Sequence[Picture]]) -> str:
     return _environment().get_template("story.html").render(page=page, figures=safe)
 
 
+def render_record(page: object, figures: Sequence[Sequence[Picture]]) -> str:
+    """Return the page of one record, with the figures of each part, as one HTML document."""
+    from calibrant._version import __version__
+
+    safe = [_safe(drawn) for drawn in figures]
+    return _environment().get_template("record.html").render(page=page, figures=safe, version=__version__)
+
+
 def _kinds(sections: Sequence[Section]) -> list[tuple[Kind, ...]]:
     """Choose what is drawn of each section, so that the page stays below a megabyte."""
     sizes = [len(section.models) for section in sections]

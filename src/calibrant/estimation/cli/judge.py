@@ -20,7 +20,9 @@ from calibrant.cli.options import Printing, command_line, printing
 @options_of(
     "calibrant.estimation.verbs.judging:judge",
     leave=("source",),
-    methods=click.Choice(["all", "labels", "ppi", "ppi++", "dsl", "prior-shift", "rogan-gladen"]),
+    methods=click.Choice(
+        ["all", "labels", "ppi", "ppi++", "map", "dsl", "prior-shift", "rogan-gladen", "rogan-gladen-pooled"]
+    ),
     label_range=click.Tuple([float, float]),
     view="class:NAME",
     transport_from="SYSTEM",
@@ -32,6 +34,7 @@ from calibrant.cli.options import Printing, command_line, printing
             "item",
             "judge",
             "label",
+            "annotator",
             "inclusion_probability",
             "cluster",
             "bias",
@@ -39,8 +42,14 @@ from calibrant.cli.options import Printing, command_line, printing
         "NAME",
     ),
 )
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    help="Also write a page (.html), or draw the means (.pdf, .svg or .png).",
+)
 @printing
-def command(source: str, printing: Printing, **options: Any) -> None:
+def command(source: str, output: str | None, printing: Printing, **options: Any) -> None:
     """Tell which system is better by the scores of a judge, such as a language model, that may be biased.
 
     FILE is a table with one row per answer: columns system, item (the prompt), judge (the judge's score) and
@@ -55,5 +64,14 @@ def command(source: str, printing: Printing, **options: Any) -> None:
     """
     from calibrant.estimation.verbs.judging import judge
 
+    if output is None:
+        printing.show(judge(source, command=command_line(), **options))
+        return
+    from calibrant.estimation.pages.judge_page import check_output, write_output
+    from calibrant.io.atomic import keep_sources
+
+    keep_sources(output, source)
+    check_output(output)
     record = judge(source, command=command_line(), **options)
-    printing.show(record)
+    write_output(output, record)
+    printing.show(record, lambda lines: [*lines, "", f"Wrote {output}"])

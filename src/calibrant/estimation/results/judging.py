@@ -9,6 +9,7 @@ from calibrant.records.words import counted, decimal, percent
 from calibrant.results.errors import IntervalLevel
 
 DATA, DIFFERENCE, ERRORS, SCORES, WORTH = "Data", "Difference", "Error rates", "Scores", "Worth"
+TOGETHER = "together"
 INCONCLUSIVE, TIED = "inconclusive", "tied"
 HOLDS, UNDECIDED, FAILS = "holds", "undecided", "does not hold"
 MOST_SYSTEMS = 8  # whose pairs are printed in brief
@@ -29,8 +30,8 @@ LabelsNeeded = Annotated[
 ]
 
 
-class JudgedSystem(Record, frozen=True, kw_only=True):
-    """Mean of one system's labels, estimated from all judge scores and some labels."""
+class JudgedMean(Record, frozen=True, kw_only=True):
+    """Mean label of some answers, estimated from all judge scores and some labels."""
 
     system: System
     answers: Annotated[int, number("Answers", "Answers with a judge score.", group=DATA, headline=True)]
@@ -49,7 +50,7 @@ class JudgedSystem(Record, frozen=True, kw_only=True):
         str | None,
         number(
             "Method",
-            "Method of the corrected mean: ppi++, dsl or labels; transported, if it uses the labels of "
+            "Method of the corrected mean: ppi++, map or dsl; transported, if it uses the labels of "
             "another system; null if there is none.",
             group=SCORES,
         ),
@@ -88,6 +89,12 @@ class JudgedSystem(Record, frozen=True, kw_only=True):
             digits=2,
         ),
     ]
+    mean_warning: Annotated[str | None, warning("Conditions that limit the corrected mean.")] = None
+
+
+class JudgedSystem(JudgedMean, frozen=True, kw_only=True):
+    """Mean of one system's labels, estimated from all judge scores and some labels."""
+
     letters: Annotated[
         str,
         number(
@@ -110,7 +117,46 @@ class JudgedSystem(Record, frozen=True, kw_only=True):
             group=SCORES,
         ),
     ] = None
-    mean_warning: Annotated[str | None, warning("Conditions that limit the corrected mean.")] = None
+
+
+class JudgedJudge(Record, frozen=True, kw_only=True):
+    """Mean of one system by one of several judges, and what the judge is worth."""
+
+    system: System
+    judge: Annotated[
+        str, name("Judge", "Name of the judge; together: all judges, with the weights that labels give them.")
+    ]
+    judge_alone: Annotated[
+        Quantity,
+        number(
+            "Judge alone",
+            "Mean score of this judge, which is no estimate of the mean label.",
+            group=SCORES,
+            headline=True,
+            short="judge alone",
+        ),
+    ]
+    corrected: Annotated[
+        Quantity,
+        number(
+            "Corrected mean",
+            "Mean label, from the scores of this judge and the labels.",
+            group=SCORES,
+            headline=True,
+            short="corrected",
+        ),
+    ]
+    gain: Annotated[
+        Quantity,
+        number(
+            "Gain in labels",
+            "Variance of the mean of the labels over that of the corrected mean.",
+            group=WORTH,
+            headline=True,
+            short="gain",
+            digits=2,
+        ),
+    ]
 
 
 class JudgedDifference(Record, frozen=True, kw_only=True):
@@ -268,7 +314,13 @@ class JudgedMethod(Record, frozen=True, kw_only=True):
     """Mean label of one system by one method."""
 
     system: System
-    method: Annotated[str, name("Method", "Method: labels, ppi, ppi++, dsl, prior-shift or rogan-gladen.")]
+    method: Annotated[
+        str,
+        name(
+            "Method",
+            "Method: labels, ppi, ppi++, map, dsl, prior-shift, rogan-gladen or rogan-gladen-pooled.",
+        ),
+    ]
     mean: Annotated[Quantity, number("Mean", "Mean label by this method.", group=SCORES, headline=True)]
 
 
@@ -383,6 +435,10 @@ class JudgedSystems(Record, frozen=True, kw_only=True):
             "Tests if a map from judge scores to labels, learned on the source, holds for the others.",
         ),
     ] = ()
+    judges: Annotated[
+        tuple[JudgedJudge, ...],
+        rows("Judges", "Each of several judges alone, and all of them together."),
+    ] = ()
     strengths: Annotated[
         tuple[JudgedStrength, ...],
         rows("Bradley-Terry scores", "Scores of the systems in a table of preferences."),
@@ -436,7 +492,11 @@ class JudgedSystems(Record, frozen=True, kw_only=True):
         names = ["systems"]
         if self.differences and len(self.systems) <= MOST_SYSTEMS:
             names.append("differences")
-        names += [part for part in ("strengths", "transport", "bias", "methods") if getattr(self, part)]
+        names += [
+            part
+            for part in ("judges", "strengths", "errors", "transport", "bias", "methods")
+            if getattr(self, part)
+        ]
         return tuple(tables[one] for one in names)
 
     def summary(self) -> str:

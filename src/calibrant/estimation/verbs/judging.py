@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,23 +10,32 @@ import numpy as np
 from msgspec.structs import replace
 
 from calibrant._checks import Floats, Integers, shown
-from calibrant.estimation.estimating import check_inclusion
 from calibrant.estimation.judged_means import JudgedTable
 from calibrant.estimation.judging import judged_systems
 from calibrant.estimation.judging_bias import judge_bias
+from calibrant.estimation.judging_classes import judged_classes
 from calibrant.estimation.judging_preferences import bradley_terry, preference_table
+from calibrant.estimation.results.judged_classes import JudgedClasses
 from calibrant.estimation.results.judging import JudgedSystems
+from calibrant.estimation.verbs.judged_tables import (
+    INCLUSION,
+    Asked,
+    class_of,
+    label_columns,
+    names_of,
+    range_of,
+    read_answers,
+    read_labels,
+)
 from calibrant.exceptions import InputError
 from calibrant.io.roles import FoundColumns, Role, open_table, read_table
-from calibrant.io.tables import Table, listed
+from calibrant.io.tables import Table
 
-INCLUSION = "inclusion_probability"
 PREFERENCES = {
     **dict.fromkeys(("a", "model_a", "system_a"), 1.0),
     **dict.fromkeys(("b", "model_b", "system_b"), 0.0),
     "tie": 0.5,
 }
-CLASSES = "if both columns contain class names, compare one class with `view='class:NAME'`"
 
 
 def judge(
@@ -42,15 +52,19 @@ def judge(
     system_a: str = "system_a",
     system_b: str = "system_b",
     item: str = "item",
-    judge: str = "judge",
-    label: str = "label",
+    judge: str | Sequence[str] | None = None,
+    label: str | Sequence[str] | None = None,
+    annotator: str | None = None,
     inclusion_probability: str | None = None,
     cluster: str | None = None,
     power: float = 0.8,
     level: float = 0.95,
     command: str | None = None,
-) -> JudgedSystems:
+) -> JudgedSystems | JudgedClasses:
     """Compare systems by a judge's scores of all answers, corrected by labels for some of them.
+
+    If judge and labels are class names, the result has the proportion of every class (or, with ``view``, of
+    one). An answer with several labels has their mean, or the proportion of each class in them.
 
     Parameters
     ----------
@@ -62,8 +76,8 @@ def judge(
         of ``system``, and ``a``, ``b`` or ``tie`` as ``judge`` and ``label``; means are then win rates, in
         which a tie is one half.
     view
-        Class whose proportion is compared, ``class:NAME``, if judge and labels are class names. None: both
-        are numbers, of which the means are compared.
+        Class whose proportion is compared, ``class:NAME``, if judge and labels are class names. None: every
+        class; of numbers, the means are compared.
     methods
         Methods to show beside each other; ``all`` shows all. None: only the corrected means.
     margin
@@ -86,9 +100,13 @@ def judge(
     item
         Column that names the prompt.
     judge
-        Column of the judge's scores.
+        Column of the judge's scores, or columns of several judges. None: ``judge``.
     label
-        Column of labels.
+        Column of labels, or columns of several labels of an answer. None: ``label``; without it, ``label_1``,
+        ``label_2`` and so on.
+    annotator
+        Column that names who labeled, in a table with one row per answer and annotator. None: ``annotator``,
+        if there is one.
     inclusion_probability
         Column of the probability with which an answer was chosen to be labeled. None:
         ``inclusion_probability``, if there is one.
@@ -126,80 +144,80 @@ def judge(
         hint = f"rename it, or write {INCLUSION} = 1 / weight if that is the probability of being labeled"
         message = "means of judged answers do not use weights"
         raise InputError(message, hint, code="parameter", file=table.name, column="weight")
-    columns = [name.strip() for text in bias or () for name in text.split(",")]
-    preferences = system not in table.columns and {system_a, system_b} <= {*table.columns}
-    kind: Any = "finite" if view is None and not preferences else "name"
-    compared = [Role("system_a", column=system_a), Role("system_b", column=system_b)]
-    roles = [
-        *(compared if preferences else [Role("system", column=system)]),
-        Role("item", column=item),
-        Role("judge", kind, judge),
-        Role("cluster", column=cluster, needed=False),
-    ]
-    if preferences:
-        columns = [name for name in columns if name != "position"]  # which is that of the two systems
-    read = [f"{name}_{side}" for name in columns for side in "ab"] if preferences else columns
-    of_labels = [
-        Role("label", kind, label, gaps=True),
-        Role(INCLUSION, "score", inclusion_probability, needed=False),
-        *(Role(f"bias {name}", column=name) for name in read),
-    ]
-    try:
-        rows, labelled = read_table(table, roles), read_table(table, of_labels)
-    except InputError as error:
-        if view is None and error.code == "column-type" and error.column in (judge, label):
-            error.hint += f"; {CLASSES}"
-        elif error.code == "empty" and error.column == label:
-            error.message, error.hint = "no answer has a label", "label a random sample of the answers"
-        raise
-    if INCLUSION in labelled:
-        try:
-            check_inclusion(
-                labelled[INCLUSION], "the inclusion probability of a labeled answer is {probability:g}"
-            )
-        except InputError as error:
-            raise labelled.placed(error, part=INCLUSION) from None
-    places = labelled.rows - table.first_row
-    count = len(rows["item"])
-    chance = None
-    if INCLUSION in labelled:
-        chance = np.full(count, np.nan)
-        chance[places] = labelled[INCLUSION]
-    every = np.full(count, np.nan)
-    if preferences:
+    columns = names_of(bias)
+    named = names_of(label)
+    asked = Asked(
+        names_of(judge) or ("judge",), label_columns(table, named), system, item, cluster, annotator,
+        inclusion_probability, columns,
+    )  # fmt: skip
+    options: Any = {"margin": margin, "level": level, "power": power}
+    transport: Any = {"transport_margin": transport_margin, "transport_from": transport_from}
+    if system not in table.columns and {system_a, system_b} <= {*table.columns}:
         if view is not None or label_range is not None:
             message = "preferences have no classes and no range"
             raise InputError(message, "leave out `view` and `label_range`", code="parameter")
-        systems, first, second = _compared(rows)
-        scores, every[places] = _preferred(rows, "judge"), _preferred(labelled, "label")
-        unit = rows["cluster"] if "cluster" in rows else rows["item"]
-        judged = preference_table(systems, first, second, scores, every, unit, chance)
-        texts = {
-            name: np.concatenate([labelled.texts(f"bias {name}_{side}") for side in "ab"]) for name in columns
-        }
-        half = np.repeat(["first", "second"], len(places))
-        texts = {"position": half.astype(object), **texts} if bias is not None else {}
+        if len(asked.judges) + len(asked.labels) > 2:
+            message = "preferences have one column of the judge, and one of labels"
+            raise InputError(message, "name one of each", code="parameter")
+        judged, texts, clusters = _preferences(table, asked, system_a, system_b, bias=bias is not None)
+        record = judged_systems(judged, methods=methods, **options, **transport)
+        strengths = bradley_terry(judged, level=level)
+        record = replace(record, strengths=strengths, items_warning=None)
     else:
-        _check_once(rows)
-        scores, labels, (low, high) = _values(table, rows, labelled, view, label_range)
-        every[places] = labels
-        systems, group = rows.names["system"], rows.get("cluster")
-        judged = JudgedTable(systems, rows["system"], rows["item"], scores, every, group, chance, low, high)
-        texts = {name: labelled.texts(f"bias {name}") for name in columns}
-    record = judged_systems(
-        judged,
-        methods=methods,
-        margin=margin,
-        transport_margin=transport_margin,
-        transport_from=transport_from,
-        level=level,
-        power=power,
-    )
+        read = read_answers(table, asked, classes=view is not None)
+        clusters = "prompts" if "cluster" not in read.rows else read.rows.roles["cluster"].name
+        if read.classes and label_range is not None:
+            raise InputError("classes have no range", "leave out `label_range`", code="parameter")
+        if read.classes and view is None:
+            unused = {"method": methods, "bias": bias, **transport}
+            name = next((name for name, value in unused.items() if value is not None), None)
+            if name is not None:
+                message = f"`{name}` is for one class or for grades"
+                raise InputError(message, "name a class, `view='class:NAME'`", code="parameter")
+            tables = {name: read.table(0.0, 1.0, name) for name in read.class_names()}
+            return replace(judged_classes(tables, **options), clusters=clusters, command=command)
+        low, high = (0.0, 1.0) if read.classes else range_of(read, label_range)
+        judged = read.table(low, high, class_of(read, view) if view is not None else None)
+        texts = {name: values[judged.labelled] for name, values in read.bias.items()}
+        record = judged_systems(judged, methods=methods, **options, **transport)
     slopes = judge_bias(judged, texts, level=level)
-    if preferences:
-        record = replace(record, strengths=bradley_terry(judged, level=level), items_warning=None)
-    clusters = "prompts" if "cluster" not in rows else rows.roles["cluster"].name
     return replace(record, bias=slopes, clusters=clusters, command=command)
+
+
+def _preferences(
+    table: Table, asked: Asked, system_a: str, system_b: str, *, bias: bool
+) -> tuple[JudgedTable, dict[str, Any], str]:
+    """Return the table of comparisons, the texts of the columns of bias, and the name of the clusters."""
+    names = [name for name in asked.bias if name != "position"]  # which is that of the two systems
+    read = [f"{name}_{side}" for name in names for side in "ab"]
+    rows = read_table(
+        table,
+        [
+            Role("system_a", column=system_a),
+            Role("system_b", column=system_b),
+            Role("item", column=asked.item),
+            Role("judge", column=asked.judges[0]),
+            Role("cluster", column=asked.cluster, needed=False),
+        ],
+    )
+    [labelled] = read_labels(table, dataclasses.replace(asked, bias=tuple(read)), classes=True)
+    systems, first, second = _compared(rows)
+    places = labelled.rows - table.first_row
+    chance, every = (np.full(len(rows["item"]), np.nan) for _ in range(2))
+    every[places] = _preferred(labelled, "label")
+    if INCLUSION in labelled:
+        chance[places] = labelled[INCLUSION]
+    unit = rows["cluster"] if "cluster" in rows else rows["item"]
+    judged = preference_table(
+        systems, first, second, _preferred(rows, "judge"), every, unit,
+        chance if INCLUSION in labelled else None,
+    )  # fmt: skip
+    texts: dict[str, Any] = {}
+    if bias:
+        texts["position"] = np.repeat(["first", "second"], len(places)).astype(object)
+        for name in names:
+            texts[name] = np.concatenate([labelled.texts(f"bias {name}_{side}") for side in "ab"])
+    return judged, texts, "prompts" if "cluster" not in rows else rows.roles["cluster"].name
 
 
 def _compared(rows: FoundColumns) -> tuple[tuple[str, ...], Integers, Integers]:
@@ -239,90 +257,3 @@ def _preferred(rows: FoundColumns, part: str) -> Floats:
         values.append(PREFERENCES[word])
     preferred: Floats = np.array(values)[rows[part]]
     return preferred
-
-
-def _check_once(rows: FoundColumns) -> None:
-    """Raise if a system has two rows for a prompt, or a prompt is in two clusters."""
-    system, item = rows["system"], rows["item"]
-    pair = system * (int(item.max()) + 1) + item
-    order = np.argsort(pair, kind="stable")
-    twice = np.flatnonzero(np.diff(pair[order]) == 0)
-    if len(twice):
-        row = int(order[1:][twice].min())
-        message = f"{shown(rows.names['system'][system[row]])} has two scores for prompt "
-        message += shown(rows.names["item"][item[row]])
-        hint = "keep one row per system and prompt: average the scores of several runs"
-        raise rows.error(row, message, hint, "duplicate", part="item")
-    if "cluster" not in rows:
-        return
-    of_item = np.zeros(int(item.max()) + 1, np.int64)
-    of_item[item] = rows["cluster"]
-    differ = np.flatnonzero(of_item[item] != rows["cluster"])
-    if len(differ):
-        row = int(differ[0])
-        message = f"prompt {shown(rows.names['item'][item[row]])} is in two clusters"
-        raise rows.error(row, message, "write one cluster per prompt", "cluster", part="cluster")
-
-
-def _values(
-    table: Table,
-    rows: FoundColumns,
-    labelled: FoundColumns,
-    view: str | None,
-    label_range: tuple[float, float] | None,
-) -> tuple[Floats, Floats, tuple[float, float]]:
-    """Return judge scores, labels and the range of both; names of classes become 1 and 0."""
-    if view is not None:
-        if label_range is not None:
-            raise InputError("classes have no range", "leave out `label_range`", code="parameter")
-        return _is_class(rows, "judge", view, labelled), _is_class(labelled, "label", view, rows), (0.0, 1.0)
-    scores, labels = rows["judge"], labelled["label"]
-    low, high = float(scores.min()), float(scores.max())
-    hint = "give the lowest and the highest possible label with `label_range`, if both have one scale"
-    if label_range is not None:
-        low, high = (float(end) for end in label_range)
-        if not (np.isfinite([low, high]).all() and low < high):
-            message = f"label_range is {low:g} to {high:g}"
-            raise InputError(message, "give a lower and a higher label", code="parameter")
-        for part, values, columns in (("judge", scores, rows), ("label", labels, labelled)):
-            outside = np.flatnonzero((values < low) | (values > high))
-            if len(outside):
-                message = f"{part} {values[outside[0]]:g} is outside the range of labels, {low:g} to {high:g}"
-                raise columns.error(int(outside[0]), message, "repair it", "score-range", part=part)
-        return scores, labels, (low, high)
-    if low >= 0 and high <= 1:
-        low, high = 0.0, 1.0
-    elif labels.min() >= 0 and labels.max() <= 1 and high > 1:
-        message = f"labels are from 0 to 1, and judge scores from {low:g} to {high:g}"
-        hint = "write both on one scale, or give the lowest and the highest label with `label_range`"
-        raise InputError(message, hint, code="score-range", file=table.name, column=rows.roles["judge"].name)
-    outside = np.flatnonzero((labels < low) | (labels > high))
-    if len(outside):
-        row = int(outside[0])
-        message = f"label {labels[row]:g} is outside the judge's range, {low:g} to {high:g}"
-        raise labelled.error(row, message, hint, "score-range", part="label")
-    if low == high:
-        message = f"all judge scores are {low:g}"
-        raise InputError(
-            message, "estimate with the labels alone", code="undefined", file=table.name,
-            column=rows.roles["judge"].name,
-        )  # fmt: skip
-    return scores, labels, (low, high)
-
-
-def _is_class(columns: FoundColumns, part: str, view: str, other: FoundColumns) -> Floats:
-    """Return 1 for names that are the class, and 0 for others."""
-    columns.check_spelling(part, "write each class in one way")
-    columns.check_gaps(part, "leave the field of a missing label empty")
-    name, names = view.removeprefix("class:"), columns.names[part]
-    beside = other.names["label" if part == "judge" else "judge"]
-    if not {*names} & {*beside}:
-        message = f"judge and labels have no class in common: {listed(names)}, and {listed(beside)}"
-        hint, code = "write each class alike in both columns", "class-unknown"
-        raise InputError(message, hint, code=code, file=columns.table.name, column=columns.roles[part].name)
-    if name not in names:
-        message, hint = f"no value is {shown(name)}, only {listed(names)}", "name one of them with `view`"
-        column = columns.roles[part].name
-        raise InputError(message, hint, code="class-unknown", file=columns.table.name, column=column)
-    is_class: Floats = (columns[part] == names.index(name)).astype(np.float64)
-    return is_class

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 from dataclasses import dataclass, replace
-from itertools import takewhile
 from typing import Any
 
 from calibrant.evaluation.results.protocol import MetricComparison, Protocol
@@ -12,10 +11,9 @@ from calibrant.evaluation.results.significance import Comparison
 from calibrant.pages import text
 from calibrant.pages.report_page import page
 from calibrant.pages.sections import Card, Contrast, Lines, Picture, Section, TextTable, no_figures
-from calibrant.records import Table, plain
-from calibrant.records.formats import ASIDE, word
+from calibrant.pages.tables import text_table
+from calibrant.records import plain
 
-DIGITS = 3
 METRICS = {
     "accuracy": "accuracy",
     "f1_macro": "F1, mean over labels",
@@ -55,37 +53,6 @@ def metric_name(name: str) -> str:
     """
     kind, colon, label = name.partition(":")
     return f"{METRICS[kind]} of {label}" if colon else METRICS[kind]
-
-
-def text_table(table: Table, *, title: str | None = None, folded: bool = False) -> TextTable:
-    """Format the cells of a table, with three decimals.
-
-    Examples
-    --------
-    >>> from calibrant.records import Column
-    >>> made = text_table(Table("t", (Column("a", "a", "name"), Column("x", "x")), (("one", -0.5),)))
-    >>> made.head, made.rows
-    (('a', 'x'), (('one', '−0.500'),))
-    """
-    table = table.rounded(DIGITS)
-    shown = [column for column in table.columns if column.kind not in ASIDE]
-    rows = (
-        tuple(
-            cell if isinstance(cell, str) else text.signed(word(cell, column))
-            for cell, column in zip(row, table.columns, strict=True)
-            if column.kind not in ASIDE
-        )
-        for row in table.rows
-    )
-    words = len(list(takewhile(lambda column: column.kind == "text", reversed(shown))))
-    return TextTable(
-        title=table.title or table.caption if title is None else title,
-        head=tuple(column.heading for column in shown),
-        rows=tuple(rows),
-        note=" ".join(f"{note.removesuffix('.')}." for note in table.all_notes()),
-        folded=folded,
-        words=words,
-    )
 
 
 def score_tables(record: Protocol) -> tuple[TextTable, ...]:
