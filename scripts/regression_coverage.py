@@ -21,7 +21,11 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 from scipy.stats import t as student
 
-from calibrant.estimation.regression import Fit, Method, Problem, check, few_labels, fit
+from calibrant.estimation.regression import Method, check, few_labels, fit
+from calibrant.estimation.regression_margins import Covariates, Margin, margin
+from calibrant.estimation.regression_problems import Problem
+from calibrant.estimation.regression_variance import Fit, Parts
+from calibrant.estimation.verbs.margins import mean_interval
 from calibrant.exceptions import InputError
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "studies" / "regression_coverage.md"
@@ -160,6 +164,73 @@ def corpus(cell: Cell, rng: np.random.Generator) -> Problem:
         stratum,
         author if clustered else None,
     )
+
+
+def margins_of(design: Floats, gold: Floats) -> dict[str, Margin]:
+    """Return the margins that are simulated: two effects, and the mean if all documents were of party c."""
+
+    def at(age: float = 0.0, party: int | None = None) -> Covariates:
+        both = []
+        for values in (design, gold):
+            new = values.copy()
+            new[:, 1] += age
+            if party is not None:
+                new[:, 2:] = np.arange(1, 3) == party
+            both.append(new)
+        return Covariates(*both)
+
+    return {
+        "effect of age": Margin(at(1e-4), at(-1e-4), 2e-4),
+        "party c - a": Margin(at(party=2), at(party=0)),
+        "mean in party c": Margin(at(party=2)),
+        "mean at age + 1": Margin(at(1.0)),
+    }
+
+
+def simulate_margins(cell: Cell, corpora: int, seed: int = 0) -> tuple[dict[str, float], float, int]:
+    """Return the coverage of each margin, the median of relative widths, and the number of those refused."""
+    rng = np.random.default_rng([seed, *map(ord, str(cell))])
+    beta = np.array([logit(cell.positive) if cell.outcome == "class" else 0.3, *SLOPES])
+    many = np.concatenate([corpus(cell, np.random.default_rng([1, i])).gold_design for i in range(500)])
+    family: Any = "logistic" if cell.outcome == "class" else "poisson"
+    if cell.design in ("strata", "uncertainty", "simple"):
+        many = covariates(np.random.default_rng(2), 400_000)
+    known = Problem(family, NAMES, many, many[:, 0], np.arange(1), many[:1], many[:1, 0], np.ones(1))
+    empty = Parts(np.eye(4), np.eye(4), beta, None, None, None, np.ones(4))
+    true = {
+        name: margin(known, Fit(beta, np.eye(4), np.ones(4), empty), one, "naive").value
+        for name, one in margins_of(many, many[:1]).items()
+    }
+    inside: dict[str, list[bool]] = {name: [] for name in true}
+    width: list[list[float]] = []
+    refused = 0
+    for _ in range(corpora):
+        problem = corpus(cell, rng)
+        try:
+            check(problem)
+            methods: tuple[Method, ...] = ("recalibrated", "labels")
+            fits = {method: fit(problem, method) for method in methods}
+        except InputError:
+            refused += 1
+            continue
+        widths = []
+        for name, one in margins_of(problem.design, problem.gold_design).items():
+            found = {method: margin(problem, own, one, method) for method, own in fits.items()}
+            ends = mean_interval(found["recalibrated"], 0.95, family if name[:4] == "mean" else "linear")
+            inside[name].append(defined(ends.low) <= true[name] <= defined(ends.high))
+            widths.append(found["recalibrated"].error / found["labels"].error)
+        width.append(widths)
+    return (
+        {name: 100 * float(np.mean(one)) for name, one in inside.items()},
+        float(np.median(width)) if width else float("nan"),
+        refused,
+    )
+
+
+def defined(value: float | None) -> float:
+    """Return a number that is not None."""
+    assert value is not None
+    return value
 
 
 def interval(result: Fit, level: float = 0.95) -> tuple[Floats, Floats]:

@@ -50,7 +50,12 @@ if TYPE_CHECKING:
         TransportedSystem,
     )
     from calibrant.estimation.results.plans import EstimatePlan, PlannedLabels
-    from calibrant.estimation.results.regressions import Regression, RegressionTerm
+    from calibrant.estimation.results.regressions import (
+        PredictedMean,
+        Regression,
+        RegressionEffect,
+        RegressionTerm,
+    )
     from calibrant.estimation.total import RefittedRecalibrator, estimate_drift, total_interval
     from calibrant.estimation.verbs import estimate
     from calibrant.estimation.verbs.judging import judge
@@ -82,11 +87,13 @@ __all__ = [
     "JudgedTable",
     "LevelCoverage",
     "PlannedLabels",
+    "PredictedMean",
     "Propagated",
     "PropagatedQuantity",
     "QuantileCalibration",
     "RefittedRecalibrator",
     "Regression",
+    "RegressionEffect",
     "RegressionTerm",
     "SampledStratum",
     "Stages",

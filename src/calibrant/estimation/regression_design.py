@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,8 @@ class Matrices:
         (N, p) and (N,) of all rows, from predictions.
     gold_design, gold_outcome
         (n, p) and (n,) of the labeled rows, from gold values.
+    spec
+        Formulaic's description of the covariates, by which they are made from other values.
     """
 
     names: list[str]
@@ -33,6 +35,7 @@ class Matrices:
     outcome: Floats
     gold_design: Floats
     gold_outcome: Floats
+    spec: Any = None
 
 
 class Design(NamedTuple):

@@ -29,6 +29,7 @@ ADJUSTED = (
     formula="FORMULA",
     labels="FILE",
     predicted="NAME[=COLUMN]",
+    at="NAME[=VALUES]",
     **dict.fromkeys(("fixed", "item", "inclusion_probability", "cluster"), "NAME"),
 )
 @click.option("-o", "--output", metavar="OUT", help=f"{ADJUSTED} {WRITES}")

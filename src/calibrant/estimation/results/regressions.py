@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Annotated
 
 from calibrant._checks import Floats
-from calibrant.records import Quantity, Record, hidden, name, number, rows, setting, warning
+from calibrant.records import Quantity, Record, Table, hidden, name, number, rows, setting, warning
 from calibrant.records.words import decimal
 from calibrant.results.errors import IntervalLevel
 
 COEFFICIENTS, TEST = "Coefficients", "Test"
+EFFECTS, MEANS = "Effects", "Means"
 
 
 class RegressionTerm(Record, frozen=True, kw_only=True):
@@ -91,6 +92,85 @@ class RegressionTerm(Record, frozen=True, kw_only=True):
     ]
 
 
+class RegressionEffect(Record, frozen=True, kw_only=True):
+    """Average marginal effect of one variable: corrected, from the labels alone, and from predictions."""
+
+    effect: Annotated[
+        str, name("Effect", "Variable whose derivative is averaged, or two categories that are compared.")
+    ]
+    corrected: Annotated[
+        Quantity,
+        number(
+            "Corrected",
+            "Effect on the mean outcome from all predictions, corrected by the labels.",
+            group=EFFECTS,
+            headline=True,
+        ),
+    ]
+    standard_error: Annotated[
+        float,
+        number(
+            "Standard error",
+            "Standard error of the corrected effect, with that of the mean over the rows.",
+            group=EFFECTS,
+            headline=True,
+            short="s.e.",
+        ),
+    ]
+    p_value: Annotated[
+        float,
+        number(
+            "p-value",
+            "Two-sided p-value of Student's t test that the effect is 0.",
+            group=EFFECTS,
+            unit="p-value",
+            headline=True,
+            short="p",
+        ),
+    ]
+    labels: Annotated[
+        Quantity,
+        number("Labels only", "Effect from the labeled rows alone.", group=EFFECTS, headline=True),
+    ]
+    naive: Annotated[
+        Quantity,
+        number("Naive", "Effect from all predictions as if they were gold.", group=EFFECTS, headline=True),
+    ]
+
+
+class PredictedMean(Record, frozen=True, kw_only=True):
+    """Mean outcome of all rows if some variables had given values, and the others were as observed."""
+
+    at: Annotated[str, name("At", "Values of the variables.")]
+    corrected: Annotated[
+        Quantity,
+        number(
+            "Corrected",
+            "Mean from all predictions, corrected by the labels.",
+            group=MEANS,
+            headline=True,
+        ),
+    ]
+    standard_error: Annotated[
+        float,
+        number(
+            "Standard error",
+            "Standard error of the corrected mean, with that of the mean over the rows.",
+            group=MEANS,
+            headline=True,
+            short="s.e.",
+        ),
+    ]
+    labels: Annotated[
+        Quantity,
+        number("Labels only", "Mean from the labeled rows alone.", group=MEANS, headline=True),
+    ]
+    naive: Annotated[
+        Quantity,
+        number("Naive", "Mean from all predictions as if they were gold.", group=MEANS, headline=True),
+    ]
+
+
 class Regression(Record, frozen=True, kw_only=True):
     """Regression with predicted variables, corrected by gold labels of some rows."""
 
@@ -137,7 +217,20 @@ class Regression(Record, frozen=True, kw_only=True):
     terms: Annotated[
         tuple[RegressionTerm, ...], rows("Coefficients", "One entry per term, in the order of the formula.")
     ]
+    effects: Annotated[
+        tuple[RegressionEffect, ...],
+        rows("Average marginal effects", "One entry per variable or comparison; empty if not asked for."),
+    ] = ()
+    means: Annotated[
+        tuple[PredictedMean, ...],
+        rows("Predicted means", "One entry per combination of values; empty if not asked for."),
+    ] = ()
     adjusted: Annotated[Floats | None, hidden()] = None
+
+    def main_tables(self) -> tuple[Table, ...]:
+        """Return the coefficients, and the effects and means that were asked for."""
+        shown = ["effects"] * bool(self.effects) + ["means"] * bool(self.means)
+        return *super().main_tables(), *(one for one in self.to_tables() if one.name in shown)
 
     def summary(self) -> str:
         """Return the design, the weight of the predictions, and terms whose naive estimate misleads."""

@@ -9,10 +9,13 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrant._checks import Floats, Integers, is_list, one_of, proportion, shown
-from calibrant.estimation.regression import Fit, Problem, adjusted_outcome, check, few_labels, fit
+from calibrant.estimation.regression import adjusted_outcome, check, few_labels, fit
 from calibrant.estimation.regression_design import absorb, labels_design
+from calibrant.estimation.regression_problems import Problem
+from calibrant.estimation.regression_variance import Fit
 from calibrant.estimation.results.regressions import Regression, RegressionTerm
 from calibrant.estimation.verbs.formulas import frames, matrices, parsed
+from calibrant.estimation.verbs.margins import Model, effects_of, means_at
 from calibrant.exceptions import InputError
 from calibrant.io.roles import FoundColumns, Role, find, open_table, read_table
 from calibrant.io.tables import Table, listed, one_column
@@ -34,6 +37,8 @@ def regress(
     family: Literal["linear", "logistic", "poisson"] = "linear",
     fixed: str | None = None,
     method: Literal["recalibrated", "ppi++", "dsl"] = "recalibrated",
+    effects: bool = False,
+    at: Sequence[str] | str | None = None,
     output: str | None = None,
     sampling: Literal["detect", "fixed", "independent"] = "detect",
     level: float = 0.95,
@@ -69,6 +74,12 @@ def regress(
         ``recalibrated``: predictions enter by their residuals from the naive regression, with a tuned weight.
         ``ppi++``: prediction-powered inference with a tuned weight. ``dsl``: design-based supervised
         learning, with the weight 1.
+    effects
+        Also estimate the average marginal effect of each variable on the mean outcome: the mean derivative by
+        a number, and the mean difference of a category from the first one.
+    at
+        Also estimate the mean outcome if variables had these values, and the others were as observed:
+        ``age=20,40``; a name alone stands for all categories. Several are crossed.
     output
         Table to write, with the variables and the column ``corrected``: the outcome that other programs
         regress to get these coefficients.
@@ -117,19 +128,24 @@ def regress(
     rows, count = data.rows, data.count
     frame, gold_frame = frames(data.values, data.guesses, data.gold, data.pairs, rows, data.labeled)
     made = matrices(read, formula, frame, gold_frame)
+    spec = made.spec
     _check_outcome(family, made.outcome, made.gold_outcome)
     in_covariates = not np.array_equal(made.design[rows], made.gold_design)
     if output is not None and in_covariates:
         message = "there is no adjusted outcome if covariates are predicted"
         raise InputError(message, "leave out `output`", code="parameter")
-    clusters, effects, absorbed, means = data.clusters, data.effects, None, None
-    if effects is not None:
+    clusters, groups, absorbed, means = data.clusters, data.effects, None, None
+    if groups is not None:
+        if effects or at is not None:
+            hint = f"leave out `fixed`, and write C({fixed}) in the formula"
+            message = "effects and means cannot be estimated with absorbed fixed effects"
+            raise InputError(message, hint, code="parameter")
         if family != "linear" or method != "recalibrated":
             what = f"a {family} regression" if family != "linear" else f"the method {method}"
             hint = f"leave out `fixed`, and write C({fixed}) in the formula"
             raise InputError(f"fixed effects cannot be absorbed with {what}", hint, code="parameter")
-        clusters, outcome = effects if clusters is None else clusters, made.outcome
-        made, absorbed = absorb(made, rows, effects, data.chance)
+        clusters, outcome = groups if clusters is None else clusters, made.outcome
+        made, absorbed = absorb(made, rows, groups, data.chance)
         means = outcome - made.outcome
     design = labels_design(data.chance, count, sampling, clustered=clusters is not None)
     problem = Problem(
@@ -147,6 +163,8 @@ def regress(
     )
     check(problem)
     naive, alone, best = (fit(problem, one) for one in ("naive", "labels", method))
+    fits = {method: best, "labels": alone, "naive": naive}
+    model = Model(problem, spec, formula, frame, gold_frame, fits, level)
     adjusted = None
     if not in_covariates:
         adjusted = adjusted_outcome(problem, method, naive.coefficients, best)
@@ -174,6 +192,8 @@ def regress(
         selection_warning=design.warning,
         command=command,
         terms=tuple(_term(j, name, best, alone, naive, level) for j, name in enumerate(made.names)),
+        effects=effects_of(model) if effects else (),
+        means=means_at(model, at) if at is not None else (),
         adjusted=adjusted,
     )
 
