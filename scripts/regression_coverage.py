@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 from scipy.stats import t as student
 
+from calibrant.estimation.proxies import combined
 from calibrant.estimation.regression import Method, check, few_labels, fit
 from calibrant.estimation.regression_margins import Covariates, Margin, margin
 from calibrant.estimation.regression_problems import Problem
@@ -91,6 +92,11 @@ def truth(cell: Cell) -> Floats:
 
 def corpus(cell: Cell, rng: np.random.Generator) -> Problem:
     """Draw a corpus, predictions and labels."""
+    return corpus_and_truth(cell, rng)[0]
+
+
+def corpus_and_truth(cell: Cell, rng: np.random.Generator) -> tuple[Problem, Floats]:
+    """Draw a corpus, predictions and labels, and return the gold values of all documents, too."""
     n, binary = DOCUMENTS, cell.outcome.startswith("class")
     design = covariates(rng, n)
     author = rng.integers(0, AUTHORS, n)
@@ -152,7 +158,7 @@ def corpus(cell: Cell, rng: np.random.Generator) -> Problem:
         rows = rng.choice(n, cell.labels, replace=False)
         chance = np.full(cell.labels, cell.labels / n)
     family: Any = {"number": "linear", "class": "logistic", "class, linear": "linear", "count": "poisson"}
-    return Problem(
+    problem = Problem(
         family[cell.outcome],
         NAMES,
         predicted,
@@ -164,6 +170,7 @@ def corpus(cell: Cell, rng: np.random.Generator) -> Problem:
         stratum,
         author if clustered else None,
     )
+    return problem, y
 
 
 def margins_of(design: Floats, gold: Floats) -> dict[str, Margin]:
@@ -312,6 +319,44 @@ def simulate(
             result.inside[method].append((low <= true) & (true <= high))
             result.width[method].append(high - low)
     return result
+
+
+def proxies_of(cell: Cell, helpful: int, useless: int, rng: np.random.Generator) -> list[Problem]:
+    """Draw a corpus with more proxies: some err independently of the first, and some are useless."""
+    first, truth = corpus_and_truth(cell, rng)
+    problems, binary = [first], cell.outcome == "class"
+    for place in range(helpful + useless):
+        noise = rng.random(DOCUMENTS) if binary else rng.normal(size=DOCUMENTS)
+        if place < helpful:
+            guess = np.where(noise < 0.2, 1 - truth, truth) if binary else truth + 0.8 * noise
+        else:
+            guess = (noise < cell.positive).astype(float) if binary else noise
+        problems.append(replace(first, outcome=guess))
+    return problems
+
+
+def simulate_proxies(cell: Cell, helpful: int, useless: int, corpora: int, seed: int = 0) -> list[float]:
+    """Return the mean and lowest coverage with all proxies, and the widths with all and with the first one.
+
+    The widths are relative to those of the labels alone.
+    """
+    true, rng = truth(cell), np.random.default_rng([seed, helpful, useless, *map(ord, str(cell))])
+    inside, width = [], []
+    for _ in range(corpora):
+        parts = proxies_of(cell, helpful, useless, rng)
+        try:
+            check(parts[0])
+            fits = [fit(combined(parts)[0], "recalibrated"), fit(parts[0], "recalibrated")]
+            fits.append(fit(parts[0], "labels"))
+        except InputError:
+            continue
+        ends = [interval(one) for one in fits]
+        inside.append((ends[0][0] <= true) & (true <= ends[0][1]))
+        width.append([high - low for low, high in ends])
+    each = 100 * np.mean(inside, axis=0)
+    means = np.mean(width, axis=0)
+    ratios = [float(np.median(means[place] / means[2])) for place in (0, 1)]
+    return [float(each.mean()), float(each.min()), *ratios]
 
 
 def table(cells: list[Cell], corpora: int, methods: tuple[str, ...], first: list[str]) -> Iterator[str]:

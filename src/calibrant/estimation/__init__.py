@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from calibrant.estimation.judging import judged_systems
     from calibrant.estimation.judging_bias import judge_bias
     from calibrant.estimation.judging_preferences import bradley_terry, preference_table
+    from calibrant.estimation.label_shift import label_shift, maximum_likelihood_shares
+    from calibrant.estimation.proxies import ProxyWeights, combine_proxies
     from calibrant.estimation.results import (
         CentralSet,
         CentralSets,
@@ -49,9 +51,11 @@ if TYPE_CHECKING:
         JudgeErrors,
         TransportedSystem,
     )
+    from calibrant.estimation.results.label_shift import LabelShift, ShiftedShare
     from calibrant.estimation.results.plans import EstimatePlan, PlannedLabels
     from calibrant.estimation.results.regressions import (
         PredictedMean,
+        ProxyErrors,
         Regression,
         RegressionEffect,
         RegressionTerm,
@@ -85,21 +89,26 @@ __all__ = [
     "JudgedSystem",
     "JudgedSystems",
     "JudgedTable",
+    "LabelShift",
     "LevelCoverage",
     "PlannedLabels",
     "PredictedMean",
     "Propagated",
     "PropagatedQuantity",
+    "ProxyErrors",
+    "ProxyWeights",
     "QuantileCalibration",
     "RefittedRecalibrator",
     "Regression",
     "RegressionEffect",
     "RegressionTerm",
     "SampledStratum",
+    "ShiftedShare",
     "Stages",
     "TransportedSystem",
     "bradley_terry",
     "central_set_hits",
+    "combine_proxies",
     "compare_counts",
     "corrected_counts",
     "count_interval",
@@ -110,6 +119,8 @@ __all__ = [
     "judge",
     "judge_bias",
     "judged_systems",
+    "label_shift",
+    "maximum_likelihood_shares",
     "number_interval",
     "plan_estimate",
     "poisson_binomial",

@@ -10,7 +10,7 @@ from calibrant.records.words import decimal
 from calibrant.results.errors import IntervalLevel
 
 COEFFICIENTS, TEST = "Coefficients", "Test"
-EFFECTS, MEANS = "Effects", "Means"
+EFFECTS, MEANS, PROXIES = "Effects", "Means", "Proxies"
 
 
 class RegressionTerm(Record, frozen=True, kw_only=True):
@@ -171,6 +171,46 @@ class PredictedMean(Record, frozen=True, kw_only=True):
     ]
 
 
+class ProxyErrors(Record, frozen=True, kw_only=True):
+    """Weight of one of several proxies, and how often it errs on one value of the labels."""
+
+    proxy: Annotated[str, name("Proxy", "Column of predictions.")]
+    variable: Annotated[str, name("Variable", "Predicted variable.")]
+    value: Annotated[str | None, name("Gold value", "Value of the labels; null for numbers without classes.")]
+    labels: Annotated[int, number("Labels", "Labels with this value.", group=PROXIES, headline=True)]
+    error: Annotated[
+        float | None,
+        number(
+            "Error rate",
+            "Proportion of these labels that the proxy has wrong, weighted by 1 / inclusion probability; for "
+            "probabilities, the mean probability of the other value. Null for numbers without classes.",
+            group=PROXIES,
+            headline=True,
+        ),
+    ]
+    weight: Annotated[
+        float,
+        number(
+            "Weight",
+            "Weight of the proxy in the mean of all proxies that the regression uses; they add up to 1.",
+            group=PROXIES,
+            headline=True,
+            digits=2,
+        ),
+    ]
+    relative_variance: Annotated[
+        float,
+        number(
+            "Relative variance",
+            "Variance of the coefficients with this proxy alone, relative to that of the labels alone (their "
+            "mean, for few labels among many rows).",
+            group=PROXIES,
+            headline=True,
+            digits=2,
+        ),
+    ]
+
+
 class Regression(Record, frozen=True, kw_only=True):
     """Regression with predicted variables, corrected by gold labels of some rows."""
 
@@ -225,11 +265,24 @@ class Regression(Record, frozen=True, kw_only=True):
         tuple[PredictedMean, ...],
         rows("Predicted means", "One entry per combination of values; empty if not asked for."),
     ] = ()
+    relative_variance: Annotated[
+        float | None,
+        setting(
+            "Relative variance",
+            "Variance of the coefficients with all proxies, relative to that of the labels alone (the mean, "
+            "for few labels among many rows); null with one proxy.",
+        ),
+    ] = None
+    proxies: Annotated[
+        tuple[ProxyErrors, ...],
+        rows("Proxies", "One entry per proxy and gold value; empty if no variable has several proxies."),
+    ] = ()
     adjusted: Annotated[Floats | None, hidden()] = None
 
     def main_tables(self) -> tuple[Table, ...]:
         """Return the coefficients, and the effects and means that were asked for."""
         shown = ["effects"] * bool(self.effects) + ["means"] * bool(self.means)
+        shown += ["proxies"] * bool(self.proxies)
         return *super().main_tables(), *(one for one in self.to_tables() if one.name in shown)
 
     def summary(self) -> str:
@@ -245,6 +298,12 @@ class Regression(Record, frozen=True, kw_only=True):
         text = f"{self.labelled:,} of {self.documents:,} rows have gold values; sampling: {self.sampling}. "
         weights = sorted({decimal(one.weight, 2) for one in self.terms}, key=float)
         text += f"Weight of the predictions: {' to '.join(weights[:: max(1, len(weights) - 1)])}."
+        if self.relative_variance is not None:
+            least = min(one.relative_variance for one in self.proxies)
+            text += (
+                f" Variance relative to labels alone, if labels are few among the rows: "
+                f"{decimal(self.relative_variance, 2)}; {decimal(least, 2)} with the best proxy alone."
+            )
         if wrong:
             text += f" The naive estimate is outside the corrected interval of {', '.join(wrong)}."
         return text

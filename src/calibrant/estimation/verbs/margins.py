@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrant._checks import is_list, shown
+from calibrant._checks import Floats, is_list, shown
 from calibrant.estimation.regression_margins import Covariates, Estimate, Margin, margin
 from calibrant.estimation.regression_problems import Problem
 from calibrant.estimation.regression_variance import Fit
@@ -39,8 +39,8 @@ class Model:
         The regression.
     spec, formula
         Its covariates, as formulaic describes them, and the formula.
-    frame, gold_frame
-        All rows with predictions, and the labeled rows with gold values.
+    frames, share, gold_frame
+        All rows with the predictions of each proxy, their weights, and the labeled rows with gold values.
     fits
         Fits by method: the corrected one, ``labels`` and ``naive``.
     level
@@ -50,25 +50,35 @@ class Model:
     problem: Problem
     spec: Any
     formula: str
-    frame: pd.DataFrame
+    frames: Sequence[pd.DataFrame]
+    share: Floats
     gold_frame: pd.DataFrame
     fits: Mapping[str, Fit]
     level: float
 
-    def at(self, values: Mapping[str, Any], gold_values: Mapping[str, Any]) -> Covariates:
-        """Return the covariates with other values of some variables."""
-        return Covariates(
-            covariates_at(self.spec, self.formula, self.frame, values),
-            covariates_at(self.spec, self.formula, self.gold_frame, gold_values),
-        )
+    @property
+    def frame(self) -> pd.DataFrame:
+        """All rows with the predictions of the first proxy."""
+        return self.frames[0]
+
+    def at(self, change: Callable[[pd.DataFrame], Mapping[str, Any]]) -> Covariates:
+        """Return the covariates with other values of some variables, which a function makes from a frame."""
+        chosen = list(zip(self.share, self.frames, strict=True))
+        if not self.problem.covariates_are_predicted:
+            chosen = [(1.0, self.frame)]
+        every = [
+            part * covariates_at(self.spec, self.formula, frame, change(frame)) for part, frame in chosen
+        ]
+        gold = covariates_at(self.spec, self.formula, self.gold_frame, change(self.gold_frame))
+        return Covariates(every[0] if len(every) == 1 else np.sum(every, axis=0), gold)
 
     def constant(self, values: Mapping[str, Any]) -> Covariates:
         """Return the covariates if variables had one value in all rows."""
-        every, gold = (
-            {name: _constant(frame, name, value) for name, value in values.items()}
-            for frame in (self.frame, self.gold_frame)
-        )
-        return self.at(every, gold)
+        return self.at(lambda frame: {name: _constant(frame, name, value) for name, value in values.items()})
+
+    def moved(self, name: str, step: float) -> Covariates:
+        """Return the covariates if a number was larger by a step."""
+        return self.at(lambda frame: {name: frame[name].to_numpy(np.float64) + step})
 
     def estimates(self, wanted: Margin) -> dict[str, Estimate]:
         """Return a margin by each method."""
@@ -96,9 +106,8 @@ def _effects(model: Model) -> Iterator[tuple[str, Margin]]:
                     Margin(model.constant({name: level}), first),
                 )
             continue
-        column, gold = (frame[name].to_numpy(np.float64) for frame in (model.frame, model.gold_frame))
-        step = STEP * (float(column.std()) or 1.0)
-        up, down = (model.at({name: column + move}, {name: gold + move}) for move in (step, -step))
+        step = STEP * (float(np.std(model.frame[name].to_numpy(np.float64))) or 1.0)
+        up, down = model.moved(name, step), model.moved(name, -step)
         yield name, Margin(up, down, 2 * step)
 
 
