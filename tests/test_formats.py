@@ -37,6 +37,7 @@ COMMANDS = {
     "plan-estimate": "{dated.parquet} --labels {labels.parquet} --width 0.2",
     "sample": "{dated.parquet} --size 50 -o {drawn.csv}",
     "regress": "{posts.parquet} --formula topic~age+party --family logistic",
+    "plan-regress": "{posts.parquet} --formula topic~age+party --term age --width 0.2",
     "judge": "{judged.parquet} --bias length --method labels",
     "slices": "{long.parquet} --by part --by part,day",
     "report": "{short.parquet} {short.parquet} --name one --name two -o {a.html}",

@@ -188,6 +188,7 @@ MADE = {
     "estimate": write_labels,
     "plan-estimate": write_labels,
     "regress": write_posts,
+    "plan-regress": write_posts,
     "judge": write_judged,
     "data": write_fetched,
     "store": write_store,

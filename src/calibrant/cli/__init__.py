@@ -45,6 +45,7 @@ main = CommandGroup(
             "estimate": "calibrant.estimation.cli",
             "plan-estimate": "calibrant.estimation.cli.plan_estimate",
             "regress": "calibrant.estimation.cli.regress",
+            "plan-regress": "calibrant.estimation.cli.plan_regress",
             "judge": "calibrant.estimation.cli.judge",
         },
         "Studies": {

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
         TransportedSystem,
     )
     from calibrant.estimation.results.label_shift import LabelShift, ShiftedShare
-    from calibrant.estimation.results.plans import EstimatePlan, PlannedLabels
+    from calibrant.estimation.results.plans import EstimatePlan, PlannedLabels, RegressionPlan
     from calibrant.estimation.results.regressions import (
         PredictedMean,
         ProxyErrors,
@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from calibrant.estimation.verbs.judging import judge
     from calibrant.estimation.verbs.label_plans import plan_estimate
     from calibrant.estimation.verbs.regressing import regress
+    from calibrant.estimation.verbs.regression_plans import plan_regress
     from calibrant.estimation.verbs.sampling import sample
 else:
     __getattr__, __dir__ = lazily(__name__)
@@ -101,6 +102,7 @@ __all__ = [
     "RefittedRecalibrator",
     "Regression",
     "RegressionEffect",
+    "RegressionPlan",
     "RegressionTerm",
     "SampledStratum",
     "ShiftedShare",
@@ -123,6 +125,7 @@ __all__ = [
     "maximum_likelihood_shares",
     "number_interval",
     "plan_estimate",
+    "plan_regress",
     "poisson_binomial",
     "preference_table",
     "propagate",

@@ -18,7 +18,7 @@ from calibrant.metrics.tails import NARROW, critical_value, effective_number
 from calibrant.records import Quantity
 
 METHODS = ("confusion", "em")
-ENOUGH = 10  # labels of each class, from which on a group has its own error rates
+ENOUGH = 30  # labels of each class, from which on a group has its own error rates
 FEWEST = 2  # labels of each class
 STEPS = 500
 SMALLEST = 1e-9  # probability
@@ -75,7 +75,7 @@ def label_shift(
     """Estimate the proportion of each class in each group, which may have no labels.
 
     The method assumes that documents of a class have the same distribution of probabilities in all groups,
-    and that only the frequencies of classes differ. Groups with at least 10 labels of each class have their
+    and that only the frequencies of classes differ. Groups with at least 30 labels of each class have their
     own error rates, which needs no such assumption.
 
     - ``confusion``: mean probabilities, multiplied by the inverse of the soft confusion matrix (the mean
@@ -254,9 +254,10 @@ def _estimate(
     for k in range(width):
         half = critical_value(level, float(freedom[k]), "two-sided") * math.sqrt(float(variance[k]))
         low, high = solution.share[k] - half, solution.share[k] + half
-        if low > 1 or high < 0:
+        if low - half > 1 or high + half < 0:
             found.append(Quantity(None, reason=OUTSIDE))
             continue
+        low, high = min(low, 1 - half / 2), max(high, half / 2)  # the estimate of a class without documents
         found.append(Quantity(float(inside[k]), max(0.0, float(low)), min(1.0, float(high))))
     return found, few
 
