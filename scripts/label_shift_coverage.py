@@ -144,9 +144,9 @@ def main(corpora: int) -> None:
         "method has the coverage of this proportion in percent, in parentheses the mean coverage of all "
         "classes, and the mean width. With 200 corpora, the standard error of the coverage is 1.5 points.",
         "",
-        "*overconfident* probabilities have doubled log-odds, *weak* ones overlap, and *skewed* ones are those "
-        "of a model that no temperature and bias makes calibrated, which `em` supposes. In *clusters* of "
-        f"{PER_CLUSTER}, documents resemble each other.",
+        "*overconfident* probabilities have doubled log-odds, *weak* ones overlap, and *skewed* ones are "
+        "those of a model that no temperature and bias makes calibrated, which `em` supposes. In *clusters* "
+        f"of {PER_CLUSTER}, documents resemble each other.",
         "",
         "`python scripts/label_shift_coverage.py` writes this page.",
         "",

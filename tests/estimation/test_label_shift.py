@@ -120,7 +120,7 @@ def test_few_labels_are_warned_of_and_too_few_are_refused() -> None:
         assert unknown.reason == "the probabilities do not tell the classes apart"
 
 
-BAD_INPUTS = [
+BAD_INPUTS: list[tuple[dict[str, Any], str]] = [
     ({"probabilities": [[0.5, 0.6]] * 4}, "row 0 are negative, or do not add up to 1"),
     ({"probabilities": [0.5] * 4}, "not a table of numbers"),
     ({"labels": [0, 2]}, "the label 2 is no class"),

@@ -72,7 +72,7 @@ def test_the_command_says_when_predictions_do_not_help(run: Run, tmp_path: Path)
     assert "predictions do not help" in defined(useless.predictions_warning)
 
 
-BAD_PLANS = [
+BAD_PLANS: list[tuple[dict[str, Any], str]] = [
     ({}, "not exactly one of width and effect"),
     ({"width": 1, "effect": 1}, "not exactly one of width and effect"),
     ({"width": -1}, "width"),

@@ -202,10 +202,10 @@ def _probabilities(values: ArrayLike) -> Floats:
     if score.ndim != 2 or score.shape[1] < 2 or not np.isfinite(score).all():
         message = "the probabilities are not a table of numbers, with one column per class"
         raise InputError(message, "pass an array of documents by classes", code="parameter")
-    wrong = np.flatnonzero((score < 0).any(axis=1) | (np.abs(score.sum(axis=1) - 1) > 1e-3))
+    wrong = np.flatnonzero((score < 0).any(axis=1) | (np.abs(score.sum(axis=1) - 1) > 0.01))
     if len(wrong):
         message = f"the probabilities of row {wrong[0]} are negative, or do not add up to 1"
-        raise InputError(message, "pass one probability per class", code="score-range", row=int(wrong[0]))
+        raise InputError(message, "pass one probability per class", code="class-sum", row=int(wrong[0]))
     normal: Floats = score / score.sum(axis=1, keepdims=True)
     return normal
 

@@ -39,9 +39,9 @@ class Margin:
     at
         Covariates at which the outcome is predicted.
     against
-        Those of the mean that is subtracted; None for a mean.
+        Covariates of the mean that is subtracted; None for a mean.
     distance
-        What the difference is divided by.
+        Number that the difference is divided by.
     """
 
     at: Covariates
@@ -73,7 +73,7 @@ def margin(problem: Problem, best: Fit, wanted: Margin, method: str) -> Estimate
     problem, best
         The regression, and its fit by this method.
     wanted
-        What to estimate.
+        The margin to estimate.
     method
         Method of the fit.
 

@@ -111,7 +111,7 @@ class Leverage:
 
 @dataclass(frozen=True)
 class Parts:
-    """What labels and rows contribute to estimated coefficients, whose variance is that of these sums.
+    """Contributions of labels and rows to estimated coefficients, whose variance is that of their sums.
 
     Attributes
     ----------

@@ -14,8 +14,8 @@ from calibrant.cli.options import Printing, printing
     "plan-regress",
     cls=Command,
     short_help="Compute how many labels a coefficient of a regression needs, from a pilot.",
-    epilog='Example: calibrant plan-regress posts.csv --formula "topic ~ year" --predicted topic=gpt --term year '
-    "--width 0.1",
+    epilog='Example: calibrant plan-regress posts.csv --formula "topic ~ year" --predicted topic=gpt '
+    "--term year --width 0.1",
 )
 @click.argument("predictions", metavar="FILE")
 @options_of(

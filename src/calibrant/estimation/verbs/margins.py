@@ -88,7 +88,7 @@ class Model:
 def effects_of(model: Model) -> tuple[RegressionEffect, ...]:
     """Return the average marginal effects of all variables of the formula.
 
-    That of a number is the mean derivative, and that of a category the mean difference from the first one.
+    A number has the mean derivative, and a category the mean difference from the first one.
     """
     return tuple(_effect(name, model.estimates(wanted), model.level) for name, wanted in _effects(model))
 
@@ -127,7 +127,7 @@ def means_at(model: Model, at: Sequence[str] | str) -> tuple[PredictedMean, ...]
     Raises
     ------
     InputError
-        If a name is no variable of the formula, or a value is none of its values.
+        If a name is no variable of the formula, or a value is not one of its values.
     """
     levels = categories(model.spec, model.frame)
     texts = list(at) if is_list(at) else [at]

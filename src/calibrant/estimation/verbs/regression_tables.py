@@ -269,7 +269,7 @@ def _survey(table: Table, column: str) -> Floats:
     if len(wrong):
         row = int(wrong[0])
         message = f"the survey weight is {variable.values[row]:g}"
-        raise variable.error(row, message, "give weights above 0, or leave the row out", "weight-range")
+        raise variable.error(row, message, "give weights above 0, or leave the row out", "weight-value")
     weight: Floats = variable.values / variable.values.mean()
     return weight
 
