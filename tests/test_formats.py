@@ -36,7 +36,7 @@ COMMANDS = {
     "estimate": "{dated.parquet} --labels {labels.parquet}",
     "plan-estimate": "{dated.parquet} --labels {labels.parquet} --width 0.2",
     "sample": "{dated.parquet} --size 50 -o {drawn.csv}",
-    "regress": "{posts.parquet} --formula topic~age+party --family logistic",
+    "regress": "{posts.parquet} --formula topic~age+party --family logistic --effects --at party",
     "plan-regress": "{posts.parquet} --formula topic~age+party --term age --width 0.2",
     "judge": "{judged.parquet} --bias length --method labels",
     "slices": "{long.parquet} --by part --by part,day",

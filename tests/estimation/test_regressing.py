@@ -271,6 +271,8 @@ BAD_INPUTS: list[Case] = [
     ("y ~ x + z", {"z": 1.0 * (np.arange(400) == 5)}, {}, "one label alone determines the coefficient of z"),
     ("y ~ x + z", {"z": 1.0 * (np.arange(400) == 300)}, {}, "z is 0 in all of the labeled rows"),
     ("y ~ x", {"x": lambda table: [None, *table["x"][1:]]}, {}, "the value is missing"),
+    ("y ~ x", {"pred_y": lambda table: [None, *table["pred_y"][1:]]}, {}, "the value is missing"),
+    ("y ~ x + z", {"z": np.full(400, 2.0)}, {}, "z is a linear combination of other terms in the rows"),
     ("y ~ x", {"x": lambda table: [np.inf, *table["x"][1:]]}, {}, "inf is not a finite number"),
     ("y ~ x", {"y": [1] * 100 + NONE}, LOGISTIC, "all gold outcomes are 1"),
     ("y ~ x", {"y": pa.nulls(400)}, {}, "no gold value in any row"),

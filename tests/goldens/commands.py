@@ -68,6 +68,8 @@ COMMANDS = {
     "estimate-undefined": "estimate documents.csv --labels labels.csv --by quarter --method ppi++ "
     "--method dsl",
     "regress": "regress documents.csv --labels labels.csv --formula label~1 --predicted label=score",
+    "regress-effects": "regress documents.csv --labels labels.csv --formula label~score --predicted "
+    "label=score --effects --at score=0.2,0.8 --family logistic",
     "regress-chances": "regress documents.csv --labels sampled.csv --formula label~1 --predicted label=score "
     "--family logistic --method dsl",
     "judge": "judge judged.csv --bias length --method labels",
