@@ -175,6 +175,18 @@ def test_bad_survey_weights_are_refused(value: float | None, message: str) -> No
     assert (caught.value.row, caught.value.column) == (0, "w")
 
 
+def test_strata_of_a_drawn_sample_narrow_the_interval() -> None:
+    table = frame(1000, 200)
+    high = np.array([one or 0 for one in table["y"]]) * (np.arange(1000) < 200)
+    drawn = {**table, "inclusion_probability": np.full(1000, 0.2)}
+    simple = regress(pa.table({**drawn, "stratum": ["all"] * 1000}), "y ~ 1")
+    strata = regress(pa.table({**drawn, "stratum": np.where(high, "b", "a")}), "y ~ 1")
+    assert (simple.sampling, strata.sampling) == ("simple", "fixed")
+    # Labels of a stratum are alike: the interval is that of the sampling of all rows.
+    errors = [defined(one.terms[0].labels.standard_error) for one in (strata, simple)]
+    assert errors[0] == pytest.approx(errors[1] * np.sqrt(0.2), rel=0.01)
+
+
 def test_rounds_weigh_by_their_labels() -> None:
     table = frame(1000, 150)
     turn = np.where(np.arange(1000) < 100, 1, 2)

@@ -254,7 +254,7 @@ def _draws(
     least, most = np.full(len(count), np.inf), np.zeros(len(count))
     np.minimum.at(least, draw, own)
     np.maximum.at(most, draw, own)
-    fixed = count.min() >= 2 and bool((most - least <= WHOLE * most).all())
+    fixed = len(count) > 1 and count.min() >= 2 and bool((most - least <= WHOLE * most).all())
     return chance, draw if fixed else None
 
 
