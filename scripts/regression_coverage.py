@@ -546,8 +546,8 @@ def sections(corpora: int, methods: tuple[str, ...]) -> dict[str, Callable[[], I
         "The first proxy, further ones that err independently of it, and useless ones, with the tuned "
         "weights of all. *coverage* is the mean of the four coefficients, with the lowest in parentheses; "
         "*width* and *first alone* are widths with all proxies and with the first one, relative to `labels`.",
-        "Plans for the coefficient of the age from pilots: the median number of labels for a wanted width, "
-        "the range of 80 % of pilots, and the mean width with the median number.",
+        "Plans for the coefficient of the age from half as many pilots: the median number of labels for a "
+        "wanted width, the range of 80 % of pilots, and the mean width with the median number.",
     )
     return {
         "Methods, simple random samples": lambda: table(
@@ -568,7 +568,7 @@ def sections(corpora: int, methods: tuple[str, ...]) -> dict[str, Callable[[], I
         ),
         "Effects and predicted means": lambda: chain([said[0], ""], margin_rows(corpora)),
         "Several proxies": lambda: chain([said[1], ""], proxy_rows(corpora)),
-        "Planned numbers of labels": lambda: chain([said[2], ""], plan_rows(corpora)),
+        "Planned numbers of labels": lambda: chain([said[2], ""], plan_rows(corpora // 2)),
     }
 
 

@@ -11,7 +11,7 @@ import click
 import pytest
 
 import calibrant
-from calibrant import estimation, evaluation, events, structures
+from calibrant import evaluation, events, structures
 from calibrant.cli import main, schema
 from calibrant.cli.group import OPTIONS, option_of
 from calibrant.exceptions import InputError
@@ -24,7 +24,7 @@ AT_THE_TOP = (*CORE, "agree", "compare", "monitor", "protocol", "estimate", "jud
 VERBS: dict[str, Callable[..., Any]] = {
     **{name: getattr(calibrant, name) for name in AT_THE_TOP},
     "plan-estimate": calibrant.plan_estimate,
-    "plan-regress": estimation.plan_regress,
+    "plan-regress": calibrant.plan_regress,
     "plan-runs": evaluation.plan_runs,
     "tag train": structures.train_tagger,
     "tag predict": structures.predict_tags,

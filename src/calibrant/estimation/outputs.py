@@ -3,13 +3,14 @@
 from calibrant.estimation.results import CorrectedCounts
 from calibrant.estimation.results.designs import DrawnSample
 from calibrant.estimation.results.judging import JudgedSystems
-from calibrant.estimation.results.plans import EstimatePlan
+from calibrant.estimation.results.plans import EstimatePlan, RegressionPlan
 from calibrant.estimation.results.regressions import Regression
 from calibrant.records import Record
 
 OUTPUTS: dict[str, type[Record]] = {
     "estimate": CorrectedCounts,
     "plan-estimate": EstimatePlan,
+    "plan-regress": RegressionPlan,
     "sample": DrawnSample,
     "regress": Regression,
     "judge": JudgedSystems,
