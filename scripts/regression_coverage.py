@@ -375,6 +375,8 @@ def simulate_proxies(cell: Cell, helpful: int, useless: int, corpora: int, seed:
         ends = [interval(one) for one in fits]
         inside.append((ends[0][0] <= true) & (true <= ends[0][1]))
         width.append([high - low for low, high in ends])
+    if not inside:
+        return []
     each = 100 * np.mean(inside, axis=0)
     means = np.mean(width, axis=0)
     ratios = [float(np.median(means[place] / means[2])) for place in (0, 1)]
@@ -464,10 +466,11 @@ def proxy_rows(corpora: int) -> Iterator[str]:
     ]
     cells += [(Cell("class", 200, "good", 0.4, covariate=True), 1, 1)]
     for cell, helpful, useless in cells:
-        mean, least, width, first = simulate_proxies(cell, helpful, useless, corpora)
+        found = simulate_proxies(cell, helpful, useless, corpora)
         design = cell.design + (", predicted covariate" if cell.covariate else "")
         texts = [cell.outcome, str(cell.labels), cell.predictions, design, str(helpful), str(useless)]
-        texts += [f"{mean:.1f} ({least:.1f})", f"{width:.2f}", f"{first:.2f}"]
+        texts += ["refused", "-", "-"] if not found else [f"{found[0]:.1f} ({found[1]:.1f})"]
+        texts += [f"{one:.2f}" for one in found[2:]]
         print(" | ".join(texts), flush=True)
         yield "| " + " | ".join(texts) + " |"
     yield ""

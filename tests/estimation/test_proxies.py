@@ -128,8 +128,11 @@ def test_bad_arrays_of_proxies_are_refused() -> None:
     models = np.zeros((10, 2))
     with pytest.raises(InputError, match="not a table of finite numbers"):
         combine_proxies(np.zeros(10), [0, 1, 2], [0, 1, 1])
-    with pytest.raises(InputError, match="2 labels are too few"):
+    with pytest.raises(InputError, match="2 labels, or clusters of them, are too few to weight 2 proxies"):
         combine_proxies(models, [0, 1], [0, 1])
+    table = pa.table({**frame(400, 19), "words": frame(400, 400)["y"]})
+    with pytest.raises(InputError, match="19 labels, or clusters of them, are too few to weight 2 proxies"):
+        regress(table, "y ~ x", predicted="y=pred_y,words")
     with pytest.raises(InputError, match=r"outside \(0, 1\]"):
         combine_proxies(models, [0, 1, 2], [0, 1, 1], inclusion_probabilities=[0, 0.5, 1])
 
