@@ -262,9 +262,10 @@ def studies() -> str:
             "Scripts make further pages of simulations: the coverage of [paired differences of runs]"
             "(run_coverage.md) beside other libraries, of [estimates](estimates.md) ([corrected counts]"
             "(estimate_coverage.md), also [by sampling design](sampling_coverage.md), and [regressions with "
-            "predicted variables](regression_coverage.md)), of [judged systems](judge_coverage.md), and of "
-            "[intervals in difficult situations](interval_limits.md). [Articles of R's dsl](dsl_articles.md) "
-            "compares regressions with published ones.",
+            "predicted variables](regression_coverage.md)), of [proportions under label shift]"
+            "(label_shift_coverage.md), of [judged systems](judge_coverage.md), and of [intervals in difficult "
+            "situations](interval_limits.md). [Articles of R's dsl](dsl_articles.md) compares regressions with "
+            "published ones.",
             "",
             "The last columns count the numbers of each page by [verdict](#verdicts).",
             "",

@@ -1,6 +1,7 @@
 """Measure the coverage of regressions with predicted variables, for the guide.
 
-python scripts/regression_coverage.py [CORPORA]     writes docs/studies/regression_coverage.md
+python scripts/regression_coverage.py [CORPORA [WORD...]]     writes docs/studies/regression_coverage.md,
+or its sections with these words in their titles
 
 Corpora of 4,000 documents, of which some are labeled; 200 corpora per cell, seed 0. If ppi_py is installed,
 its intervals of the same corpora are beside.
@@ -9,10 +10,11 @@ its intervals of the same corpora are beside.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
@@ -21,7 +23,15 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 from scipy.stats import t as student
 
-from calibrant.estimation.regression import Fit, Method, Problem, check, few_labels, fit
+from calibrant.estimation.designs import combine_rounds
+from calibrant.estimation.proxies import combined
+from calibrant.estimation.regression import Method, check, few_labels, fit
+from calibrant.estimation.regression_margins import Covariates, Margin, margin
+from calibrant.estimation.regression_planning import CoefficientPilot
+from calibrant.estimation.regression_problems import Problem
+from calibrant.estimation.regression_variance import Fit, Parts
+from calibrant.estimation.sampling import Sample
+from calibrant.estimation.verbs.margins import mean_interval
 from calibrant.exceptions import InputError
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "studies" / "regression_coverage.md"
@@ -52,7 +62,8 @@ class Cell:
         Proportion of positive documents of the first party at the mean age, for classes.
     design
         ``simple``, ``strata`` (two thirds of the labels where the prediction is high), ``uncertainty``,
-        ``authors`` (dependent rows, simple sample) or ``whole authors`` (sampled as clusters).
+        ``authors`` (dependent rows, simple sample), ``whole authors`` (sampled as clusters), ``rounds`` (the
+        second one where labels of the first were wrong) or ``survey`` (rows with survey weights).
     covariate
         True if party c is predicted, too.
     """
@@ -87,6 +98,11 @@ def truth(cell: Cell) -> Floats:
 
 def corpus(cell: Cell, rng: np.random.Generator) -> Problem:
     """Draw a corpus, predictions and labels."""
+    return corpus_and_truth(cell, rng)[0]
+
+
+def corpus_and_truth(cell: Cell, rng: np.random.Generator) -> tuple[Problem, Floats]:
+    """Draw a corpus, predictions and labels, and return the gold values of all documents, too."""
     n, binary = DOCUMENTS, cell.outcome.startswith("class")
     design = covariates(rng, n)
     author = rng.integers(0, AUTHORS, n)
@@ -140,6 +156,21 @@ def corpus(cell: Cell, rng: np.random.Generator) -> Problem:
         every = np.minimum(1, cell.labels * size / size.sum())
         rows = np.flatnonzero(rng.random(n) < every)
         chance = every[rows]
+    elif (
+        cell.design == "rounds"
+    ):  # a simple first round; the second looks where labels of the first were wrong
+        first = rng.choice(n, cell.labels // 2, replace=False)
+        high = guess > guess.mean()
+        wrong = [np.abs(y - guess)[first[high[first] == side]].mean() for side in (False, True)]
+        rest = np.setdiff1d(np.arange(n), first)
+        size = 0.1 + np.nan_to_num(np.array(wrong))[high[rest].astype(int)]
+        every = np.minimum(1, (cell.labels - len(first)) * size / size.sum())
+        drawn = rng.random(len(rest)) < every
+        rows = np.concatenate([first, rest[drawn]])
+        turn = np.repeat([1, 2], [len(first), int(drawn.sum())])
+        own = np.concatenate([np.full(len(first), len(first) / n), every[drawn]])
+        nothing = np.zeros(len(rows))
+        chance = combine_rounds(Sample(nothing, rows, nothing, own, None), turn).chance
     elif cell.design == "whole authors":
         number = max(2, round(AUTHORS * cell.labels / n))
         rows = np.flatnonzero(np.isin(author, rng.choice(AUTHORS, number, replace=False)))
@@ -148,7 +179,7 @@ def corpus(cell: Cell, rng: np.random.Generator) -> Problem:
         rows = rng.choice(n, cell.labels, replace=False)
         chance = np.full(cell.labels, cell.labels / n)
     family: Any = {"number": "linear", "class": "logistic", "class, linear": "linear", "count": "poisson"}
-    return Problem(
+    problem = Problem(
         family[cell.outcome],
         NAMES,
         predicted,
@@ -159,7 +190,76 @@ def corpus(cell: Cell, rng: np.random.Generator) -> Problem:
         chance,
         stratum,
         author if clustered else None,
+        survey=rng.gamma(4.0, 0.25, n) if cell.design == "survey" else None,
     )
+    return problem, y
+
+
+def margins_of(design: Floats, gold: Floats) -> dict[str, Margin]:
+    """Return the margins that are simulated: two effects, and the mean if all documents were of party c."""
+
+    def at(age: float = 0.0, party: int | None = None) -> Covariates:
+        both = []
+        for values in (design, gold):
+            new = values.copy()
+            new[:, 1] += age
+            if party is not None:
+                new[:, 2:] = np.arange(1, 3) == party
+            both.append(new)
+        return Covariates(*both)
+
+    return {
+        "effect of age": Margin(at(1e-4), at(-1e-4), 2e-4),
+        "party c - a": Margin(at(party=2), at(party=0)),
+        "mean in party c": Margin(at(party=2)),
+        "mean at age + 1": Margin(at(1.0)),
+    }
+
+
+def simulate_margins(cell: Cell, corpora: int, seed: int = 0) -> tuple[dict[str, float], float, int]:
+    """Return the coverage of each margin, the median of relative widths, and the number of those refused."""
+    rng = np.random.default_rng([seed, *map(ord, str(cell))])
+    beta = np.array([logit(cell.positive) if cell.outcome == "class" else 0.3, *SLOPES])
+    many = np.concatenate([corpus(cell, np.random.default_rng([1, i])).gold_design for i in range(500)])
+    family: Any = "logistic" if cell.outcome == "class" else "poisson"
+    if cell.design in ("strata", "uncertainty", "simple"):
+        many = covariates(np.random.default_rng(2), 400_000)
+    known = Problem(family, NAMES, many, many[:, 0], np.arange(1), many[:1], many[:1, 0], np.ones(1))
+    empty = Parts(np.eye(4), np.eye(4), beta, None, None, None, np.ones(4))
+    true = {
+        name: margin(known, Fit(beta, np.eye(4), np.ones(4), empty), one, "naive").value
+        for name, one in margins_of(many, many[:1]).items()
+    }
+    inside: dict[str, list[bool]] = {name: [] for name in true}
+    width: list[list[float]] = []
+    refused = 0
+    for _ in range(corpora):
+        problem = corpus(cell, rng)
+        try:
+            check(problem)
+            methods: tuple[Method, ...] = ("recalibrated", "labels")
+            fits = {method: fit(problem, method) for method in methods}
+        except InputError:
+            refused += 1
+            continue
+        widths = []
+        for name, one in margins_of(problem.design, problem.gold_design).items():
+            found = {method: margin(problem, own, one, method) for method, own in fits.items()}
+            ends = mean_interval(found["recalibrated"], 0.95, family if name[:4] == "mean" else "linear")
+            inside[name].append(defined(ends.low) <= true[name] <= defined(ends.high))
+            widths.append(found["recalibrated"].error / found["labels"].error)
+        width.append(widths)
+    return (
+        {name: 100 * float(np.mean(one)) for name, one in inside.items()},
+        float(np.median(width)) if width else float("nan"),
+        refused,
+    )
+
+
+def defined(value: float | None) -> float:
+    """Return a number that is not None."""
+    assert value is not None
+    return value
 
 
 def interval(result: Fit, level: float = 0.95) -> tuple[Floats, Floats]:
@@ -243,6 +343,46 @@ def simulate(
     return result
 
 
+def proxies_of(cell: Cell, helpful: int, useless: int, rng: np.random.Generator) -> list[Problem]:
+    """Draw a corpus with more proxies: some err independently of the first, and some are useless."""
+    first, truth = corpus_and_truth(cell, rng)
+    problems, binary = [first], cell.outcome == "class"
+    for place in range(helpful + useless):
+        noise = rng.random(DOCUMENTS) if binary else rng.normal(size=DOCUMENTS)
+        if place < helpful:
+            guess = np.where(noise < 0.2, 1 - truth, truth) if binary else truth + 0.8 * noise
+        else:
+            guess = (noise < cell.positive).astype(float) if binary else noise
+        problems.append(replace(first, outcome=guess))
+    return problems
+
+
+def simulate_proxies(cell: Cell, helpful: int, useless: int, corpora: int, seed: int = 0) -> list[float]:
+    """Return the mean and lowest coverage with all proxies, and the widths with all and with the first one.
+
+    The widths are relative to those of the labels alone.
+    """
+    true, rng = truth(cell), np.random.default_rng([seed, helpful, useless, *map(ord, str(cell))])
+    inside, width = [], []
+    for _ in range(corpora):
+        parts = proxies_of(cell, helpful, useless, rng)
+        try:
+            check(parts[0])
+            fits = [fit(combined(parts)[0], "recalibrated"), fit(parts[0], "recalibrated")]
+            fits.append(fit(parts[0], "labels"))
+        except InputError:
+            continue
+        ends = [interval(one) for one in fits]
+        inside.append((ends[0][0] <= true) & (true <= ends[0][1]))
+        width.append([high - low for low, high in ends])
+    if not inside:
+        return []
+    each = 100 * np.mean(inside, axis=0)
+    means = np.mean(width, axis=0)
+    ratios = [float(np.median(means[place] / means[2])) for place in (0, 1)]
+    return [float(each.mean()), float(each.min()), *ratios]
+
+
 def table(cells: list[Cell], corpora: int, methods: tuple[str, ...], first: list[str]) -> Iterator[str]:
     """Yield the lines of a table with one row per cell."""
     heads = [*first, *methods, "warned, %", "refused, %"]
@@ -270,7 +410,172 @@ KINDS = ("good", "useless", "biased")
 SIZES = (30, 60, 200, 800)
 
 
-def main(corpora: int) -> None:
+def margin_rows(corpora: int) -> Iterator[str]:
+    """Yield the table of marginal effects and predicted means."""
+    names = ("effect of age", "party c - a", "mean in party c", "mean at age + 1")
+    yield (
+        "| "
+        + " | ".join(["outcome", "positive, %", "labels", "predictions", "design", *names, "width"])
+        + " |"
+    )
+    yield "|---|---|---|---|---|" + "---:|" * 5
+    cells = [Cell("class", n, kind, 0.3) for n in (60, 200, 800) for kind in KINDS]
+    cells += [Cell("class", n, kind, 0.05) for n in (200, 800) for kind in ("good", "useless")]
+    cells += [Cell("count", n, kind) for n in (60, 200) for kind in KINDS]
+    cells += [Cell("class", 200, "biased", 0.3, design) for design in ("strata", "uncertainty", "authors")]
+    cells += [
+        Cell("class", 800, "biased", 0.3, "whole authors"),
+        Cell("class", 200, "good", 0.4, covariate=True),
+    ]
+    cells += [Cell("count", 200, "good", covariate=True)]
+    for cell in cells:
+        found, width, _ = simulate_margins(cell, corpora)
+        positive = f"{100 * cell.positive:g}" if cell.outcome == "class" else "-"
+        texts = [cell.outcome, positive, str(cell.labels), cell.predictions, cell.design]
+        texts[-1] += ", predicted covariate" if cell.covariate else ""
+        texts += [f"{found[name]:.1f}" for name in names] + [f"{width:.2f}"]
+        print(" | ".join(texts), flush=True)
+        yield "| " + " | ".join(texts) + " |"
+    yield ""
+
+
+def proxy_rows(corpora: int) -> Iterator[str]:
+    """Yield the table of several proxies."""
+    heads = [
+        "outcome",
+        "labels",
+        "first proxy",
+        "design",
+        "helpful",
+        "useless",
+        "coverage",
+        "width",
+        "first alone",
+    ]
+    yield "| " + " | ".join(heads) + " |"
+    yield "|---|---|---|---|" + "---:|" * 5
+    cells = [
+        (Cell(outcome, n, kind), *numbers)
+        for outcome in ("number", "class")
+        for n in (30, 60, 200)
+        for kind, numbers in (("good", (1, 0)), ("biased", (2, 2)), ("useless", (0, 4)))
+    ]
+    cells += [
+        (Cell("number", 200, "good", 0.5, "authors"), 1, 1),
+        (Cell("class", 200, "good", 0.3, "strata"), 1, 1),
+    ]
+    cells += [(Cell("class", 200, "good", 0.4, covariate=True), 1, 1)]
+    for cell, helpful, useless in cells:
+        found = simulate_proxies(cell, helpful, useless, corpora)
+        design = cell.design + (", predicted covariate" if cell.covariate else "")
+        texts = [cell.outcome, str(cell.labels), cell.predictions, design, str(helpful), str(useless)]
+        texts += ["refused", "-", "-"] if not found else [f"{found[0]:.1f} ({found[1]:.1f})"]
+        texts += [f"{one:.2f}" for one in found[2:]]
+        print(" | ".join(texts), flush=True)
+        yield "| " + " | ".join(texts) + " |"
+    yield ""
+
+
+def plan_rows(corpora: int) -> Iterator[str]:
+    """Yield the table of plans: labels that pilots ask for, and the widths with so many."""
+    yield "| outcome | predictions | pilot | wanted width | labels | their spread | width with these |"
+    yield "|---|---|---:|---:|---:|---:|---:|"
+    for outcome, kind, wanted in (
+        ("number", "good", 0.15),
+        ("number", "useless", 0.3),
+        ("class", "good", 0.35),
+        ("class", "biased", 0.35),
+        ("class", "useless", 0.5),
+    ):
+        for pilot in (100, 200):
+            rng = np.random.default_rng([pilot, *map(ord, outcome + kind)])
+            needed = []
+            for _ in range(corpora):
+                try:
+                    found = CoefficientPilot.of(corpus(Cell(outcome, pilot, kind), rng), 1)
+                except InputError:
+                    continue
+                count = found.labels_for(
+                    found.of_predictions, width=wanted, effect=None, power=0.8, level=0.95
+                )
+                needed.append(DOCUMENTS if count is None else count)
+            n = round(float(np.median(needed)))
+            widths = []
+            for _ in range(corpora // 2):
+                low, high = interval(fit(corpus(Cell(outcome, n, kind), rng), "recalibrated"))
+                widths.append(high[1] - low[1])
+            ends = np.quantile(needed, [0.1, 0.9])
+            texts = [outcome, kind, str(pilot), f"{wanted:g}", str(n), f"{ends[0]:.0f} to {ends[1]:.0f}"]
+            texts.append(f"{np.mean(widths):.3f}")
+            print(" | ".join(texts), flush=True)
+            yield "| " + " | ".join(texts) + " |"
+    yield ""
+
+
+def sections(corpora: int, methods: tuple[str, ...]) -> dict[str, Callable[[], Iterator[str]]]:
+    """Return the sections of the page, by their titles."""
+    short = ("recalibrated", "labels")
+    simple = [Cell(outcome, n, kind) for outcome in ("number", "class") for n in SIZES for kind in KINDS]
+    counts = [Cell("count", n, kind) for n in SIZES for kind in KINDS]
+    counts += [
+        Cell("class, linear", n, kind, positive)
+        for positive in (0.5, 0.2, 0.05)
+        for n in SIZES
+        for kind in ("good", "biased")
+    ]
+    rare = [
+        Cell("class", n, kind, positive)
+        for positive in (0.2, 0.05, 0.02, 0.005)
+        for n in SIZES
+        for kind in KINDS
+    ]
+    designs = [
+        Cell(outcome, n, "biased", 0.3, design)
+        for design in ("strata", "uncertainty", "authors", "whole authors")
+        for outcome in ("number", "class")
+        for n in ((60, 200, 800) if design != "whole authors" else (400, 800))
+    ]
+    rounds = [
+        Cell(outcome, n, "biased", 0.3, design)
+        for design in ("rounds", "survey")
+        for outcome in ("number", "class")
+        for n in (60, 200, 800)
+    ]
+    both = [Cell(outcome, n, "good", 0.4, covariate=True) for outcome in ("number", "class") for n in SIZES]
+    said = (
+        "Coverage of four margins of `recalibrated` in percent: two average effects, and the mean outcome if "
+        "all documents were of party c, or if the age was larger by 1. *width* is the median of the "
+        "standard errors relative to `labels`.",
+        "The first proxy, further ones that err independently of it, and useless ones, with the tuned "
+        "weights of all. *coverage* is the mean of the four coefficients, with the lowest in parentheses; "
+        "*width* and *first alone* are widths with all proxies and with the first one, relative to `labels`.",
+        "Plans for the coefficient of the age from half as many pilots: the median number of labels for a "
+        "wanted width, the range of 80 % of pilots, and the mean width with the median number.",
+    )
+    return {
+        "Methods, simple random samples": lambda: table(
+            simple, corpora, methods, ["outcome", "labels", "predictions"]
+        ),
+        "Counts, and classes in a linear regression": lambda: table(
+            counts, corpora, short, ["outcome", "positive, %", "labels", "predictions"]
+        ),
+        "Rare classes, logistic regression": lambda: table(
+            rare, corpora, short, ["positive, %", "labels", "predictions"]
+        ),
+        "Designs": lambda: table(designs, corpora, short, ["design", "outcome", "labels"]),
+        "Rounds of labels, and survey weights": lambda: table(
+            rounds, corpora, short, ["design", "outcome", "labels"]
+        ),
+        "A predicted covariate beside the predicted outcome": lambda: table(
+            both, corpora, METHODS, ["outcome", "labels"]
+        ),
+        "Effects and predicted means": lambda: chain([said[0], ""], margin_rows(corpora)),
+        "Several proxies": lambda: chain([said[1], ""], proxy_rows(corpora)),
+        "Planned numbers of labels": lambda: chain([said[2], ""], plan_rows(corpora // 2)),
+    }
+
+
+def main(corpora: int, only: Sequence[str] = ()) -> None:
     """Write the page."""
     methods = METHODS[:3] + (("ppi_py",) if find_spec("ppi_py") else ()) + METHODS[3:]
     lines = [
@@ -297,42 +602,18 @@ def main(corpora: int) -> None:
         "",
         "`python scripts/regression_coverage.py` writes this page.",
         "",
-        "## Methods, simple random samples",
-        "",
     ]
-    cells = [Cell(outcome, n, kind) for outcome in ("number", "class") for n in SIZES for kind in KINDS]
-    lines += table(cells, corpora, methods, ["outcome", "labels", "predictions"])
-    short = ("recalibrated", "labels")
-    lines += ["## Counts, and classes in a linear regression", ""]
-    cells = [Cell("count", n, kind) for n in SIZES for kind in KINDS]
-    cells += [
-        Cell("class, linear", n, kind, positive)
-        for positive in (0.5, 0.2, 0.05)
-        for n in SIZES
-        for kind in ("good", "biased")
-    ]
-    lines += table(cells, corpora, short, ["outcome", "positive, %", "labels", "predictions"])
-    lines += ["## Rare classes, logistic regression", ""]
-    cells = [
-        Cell("class", n, kind, positive)
-        for positive in (0.2, 0.05, 0.02, 0.005)
-        for n in SIZES
-        for kind in KINDS
-    ]
-    lines += table(cells, corpora, short, ["positive, %", "labels", "predictions"])
-    lines += ["## Designs", ""]
-    cells = [
-        Cell(outcome, n, "biased", 0.3, design)
-        for design in ("strata", "uncertainty", "authors", "whole authors")
-        for outcome in ("number", "class")
-        for n in ((60, 200, 800) if design != "whole authors" else (400, 800))
-    ]
-    lines += table(cells, corpora, short, ["design", "outcome", "labels"])
-    lines += ["## A predicted covariate beside the predicted outcome", ""]
-    cells = [Cell(outcome, n, "good", 0.4, covariate=True) for outcome in ("number", "class") for n in SIZES]
-    lines += table(cells, corpora, METHODS, ["outcome", "labels"])
+    before = TARGET.read_text(encoding="utf-8").split("\n## ")[1:] if TARGET.exists() else []
+    if only and before:
+        lines = [*TARGET.read_text(encoding="utf-8").partition("\n## ")[0].splitlines(), ""]
+    kept = {text.partition("\n")[0]: text.rstrip("\n") for text in before}
+    for name, make in sections(corpora, methods).items():
+        if only and name in kept and not any(word in name for word in only):
+            lines += [f"## {kept[name]}", ""]
+            continue
+        lines += [f"## {name}", "", *make()]
     TARGET.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else CORPORA)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else CORPORA, sys.argv[2:])

@@ -189,6 +189,7 @@ MADE = {
     "plan-estimate": write_labels,
     "plan-judge": write_judged,
     "regress": write_posts,
+    "plan-regress": write_posts,
     "judge": write_judged,
     "data": write_fetched,
     "store": write_store,

@@ -25,6 +25,7 @@ VERBS: dict[str, Callable[..., Any]] = {
     **{name: getattr(calibrant, name) for name in AT_THE_TOP},
     "plan-estimate": calibrant.plan_estimate,
     "plan-judge": calibrant.plan_judge,
+    "plan-regress": calibrant.plan_regress,
     "plan-runs": evaluation.plan_runs,
     "tag train": structures.train_tagger,
     "tag predict": structures.predict_tags,

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from calibrant.estimation.verbs.judging import judge
     from calibrant.estimation.verbs.label_plans import plan_estimate
     from calibrant.estimation.verbs.regressing import regress
+    from calibrant.estimation.verbs.regression_plans import plan_regress
     from calibrant.estimation.verbs.sampling import sample
     from calibrant.evaluation.verbs.evaluating import agree, compare
     from calibrant.evaluation.verbs.monitoring import monitor
@@ -95,6 +96,7 @@ __all__ = [
     "plan",
     "plan_estimate",
     "plan_judge",
+    "plan_regress",
     "plot",
     "plots",
     "protocol",

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from pyarrow import parquet as pq
 
 from calibrant.estimation import regress
-from calibrant.estimation.regression import LINKS, Method, Problem, adjusted_outcome, fit
+from calibrant.estimation.regression import Method, adjusted_outcome, fit
+from calibrant.estimation.regression_problems import LINKS, Problem
 from calibrant.exceptions import InputError, MissingExtraError
 from tests.command_line import Run
 from tests.quantities import defined
@@ -262,7 +263,7 @@ LOGISTIC, POISSON = {"family": "logistic"}, {"family": "poisson"}
 CHANCE = "inclusion_probability"
 Case = tuple[str, Changes, dict[str, Any], str]
 BAD_INPUTS: list[Case] = [
-    ("y ~ z", {"z": gold_or_guess}, LOGISTIC, "covariates separate"),
+    ("y ~ z", {"z": gold_or_guess}, LOGISTIC, "covariates separate them, z above all"),
     ("y ~ x + z", {"z": lambda table: 2 * table["x"] + 1}, {}, "z is a linear combination of other terms"),
     ("y ~ x", {CHANCE: np.where(np.arange(400) == 3, 0, 0.25)}, {}, "inclusion probability is 0, outside"),
     ("y ~ x", {"y": [1, 0, 1, *[None] * 397]}, {}, "3 labels are too few for 2 coefficients"),
@@ -270,6 +271,8 @@ BAD_INPUTS: list[Case] = [
     ("y ~ x + z", {"z": 1.0 * (np.arange(400) == 5)}, {}, "one label alone determines the coefficient of z"),
     ("y ~ x + z", {"z": 1.0 * (np.arange(400) == 300)}, {}, "z is 0 in all of the labeled rows"),
     ("y ~ x", {"x": lambda table: [None, *table["x"][1:]]}, {}, "the value is missing"),
+    ("y ~ x", {"pred_y": lambda table: [None, *table["pred_y"][1:]]}, {}, "the value is missing"),
+    ("y ~ x + z", {"z": np.full(400, 2.0)}, {}, "z is a linear combination of other terms in the rows"),
     ("y ~ x", {"x": lambda table: [np.inf, *table["x"][1:]]}, {}, "inf is not a finite number"),
     ("y ~ x", {"y": [1] * 100 + NONE}, LOGISTIC, "all gold outcomes are 1"),
     ("y ~ x", {"y": pa.nulls(400)}, {}, "no gold value in any row"),

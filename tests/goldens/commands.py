@@ -61,11 +61,15 @@ COMMANDS = {
     "estimate": "estimate documents.csv --labels labels.csv --by year",
     "estimate-chances": "estimate documents.csv --labels sampled.csv --sampling independent",
     "plan-estimate": "plan-estimate documents.csv --labels labels.csv --width 0.1",
+    "plan-regress": "plan-regress documents.csv --labels labels.csv --formula label~1 --predicted "
+    "label=score --term Intercept --width 0.1",
     "sample": "sample documents.csv --size 20 --seed 1 -o drawn.csv",
     "sample-uncertainty": "sample documents.csv --size 20 --design uncertainty -o drawn.csv",
     "estimate-undefined": "estimate documents.csv --labels labels.csv --by quarter --method ppi++ "
     "--method dsl",
     "regress": "regress documents.csv --labels labels.csv --formula label~1 --predicted label=score",
+    "regress-effects": "regress documents.csv --labels labels.csv --formula label~score --predicted "
+    "label=score --effects --at score=0.2,0.8 --family logistic",
     "regress-chances": "regress documents.csv --labels sampled.csv --formula label~1 --predicted label=score "
     "--family logistic --method dsl",
     "judge": "judge judged.csv --bias length --method labels",

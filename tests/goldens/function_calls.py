@@ -716,6 +716,18 @@ def _counting(given: Inputs) -> Calls:
         "corrected_counts:clusters": lambda: estimation.corrected_counts(
             given.score, labelled, given.label[labelled], clusters=labelled // 6, population="superpopulation"
         ),
+        "label_shift": lambda: estimation.label_shift(
+            given.prob, np.arange(20), given.answer[:20], groups=np.arange(30) // 15
+        ),
+        "label_shift:em": lambda: estimation.label_shift(
+            given.prob, np.arange(20), given.answer[:20], clusters=np.arange(30) // 2, method="em"
+        ),
+        "maximum_likelihood_shares": lambda: estimation.maximum_likelihood_shares(
+            given.prob / given.prob.mean(axis=0)
+        ),
+        "combine_proxies": lambda: estimation.combine_proxies(
+            np.stack([given.score, given.other], axis=1), np.arange(30), given.label[:30]
+        )[0],
         "estimate_drift": lambda: estimation.estimate_drift(given.label, given.score, periods),
         "RefittedRecalibrator": lambda: refitted(drift=0.2).count(given.other),
         "RefittedRecalibrator.probabilities": lambda: refitted().probabilities(GRID),

@@ -46,6 +46,7 @@ main = CommandGroup(
             "plan-estimate": "calibrant.estimation.cli.plan_estimate",
             "plan-judge": "calibrant.estimation.cli.plan_judge",
             "regress": "calibrant.estimation.cli.regress",
+            "plan-regress": "calibrant.estimation.cli.plan_regress",
             "judge": "calibrant.estimation.cli.judge",
         },
         "Studies": {

@@ -40,7 +40,7 @@ SECTIONS = {
     ),
     "Printing": ("shape", "table", "meanings", "fail_if", "width", "title"),
     "More": (
-        "transport_from", "label_range",
+        "transport_from", "label_range", "effects", "at",
         "against", "reference", "alpha", "epsilon", "restart", "cluster_size", "label_correlation", "beta",
         "with_text", "verbs", "columns", "rates", "ontonotes", "ptb", "nyt", "train",
         "floor", "previous", "round", "threads", "workers", "executor", "engine",

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from calibrant.estimation.judging_bias import judge_bias
     from calibrant.estimation.judging_classes import judged_classes
     from calibrant.estimation.judging_preferences import bradley_terry, preference_table
+    from calibrant.estimation.label_shift import label_shift, maximum_likelihood_shares
+    from calibrant.estimation.proxies import ProxyWeights, combine_proxies
     from calibrant.estimation.results import (
         CentralSet,
         CentralSets,
@@ -60,14 +62,22 @@ if TYPE_CHECKING:
         JudgeErrors,
         TransportedSystem,
     )
-    from calibrant.estimation.results.plans import EstimatePlan, PlannedLabels
-    from calibrant.estimation.results.regressions import Regression, RegressionTerm
+    from calibrant.estimation.results.label_shift import LabelShift, ShiftedShare
+    from calibrant.estimation.results.plans import EstimatePlan, PlannedLabels, RegressionPlan
+    from calibrant.estimation.results.regressions import (
+        PredictedMean,
+        ProxyErrors,
+        Regression,
+        RegressionEffect,
+        RegressionTerm,
+    )
     from calibrant.estimation.total import RefittedRecalibrator, estimate_drift, total_interval
     from calibrant.estimation.verbs import estimate
     from calibrant.estimation.verbs.judge_plans import plan_judge
     from calibrant.estimation.verbs.judging import judge
     from calibrant.estimation.verbs.label_plans import plan_estimate
     from calibrant.estimation.verbs.regressing import regress
+    from calibrant.estimation.verbs.regression_plans import plan_regress
     from calibrant.estimation.verbs.sampling import sample
 else:
     __getattr__, __dir__ = lazily(__name__)
@@ -99,20 +109,28 @@ __all__ = [
     "JudgedSystem",
     "JudgedSystems",
     "JudgedTable",
+    "LabelShift",
     "LevelCoverage",
     "PlannedJudgment",
     "PlannedLabels",
+    "PredictedMean",
     "Propagated",
     "PropagatedQuantity",
+    "ProxyErrors",
+    "ProxyWeights",
     "QuantileCalibration",
     "RefittedRecalibrator",
     "Regression",
+    "RegressionEffect",
+    "RegressionPlan",
     "RegressionTerm",
     "SampledStratum",
+    "ShiftedShare",
     "Stages",
     "TransportedSystem",
     "bradley_terry",
     "central_set_hits",
+    "combine_proxies",
     "compare_counts",
     "corrected_counts",
     "count_interval",
@@ -125,9 +143,12 @@ __all__ = [
     "judge_plan",
     "judged_classes",
     "judged_systems",
+    "label_shift",
+    "maximum_likelihood_shares",
     "number_interval",
     "plan_estimate",
     "plan_judge",
+    "plan_regress",
     "poisson_binomial",
     "preference_table",
     "propagate",

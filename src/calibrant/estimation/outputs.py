@@ -5,7 +5,7 @@ from calibrant.estimation.results.designs import DrawnSample
 from calibrant.estimation.results.judged_classes import JudgedClasses
 from calibrant.estimation.results.judged_plans import JudgePlan
 from calibrant.estimation.results.judging import JudgedSystems
-from calibrant.estimation.results.plans import EstimatePlan
+from calibrant.estimation.results.plans import EstimatePlan, RegressionPlan
 from calibrant.estimation.results.regressions import Regression
 from calibrant.records import Record
 
@@ -13,6 +13,7 @@ OUTPUTS: dict[str, type[Record]] = {
     "estimate": CorrectedCounts,
     "plan-estimate": EstimatePlan,
     "plan-judge": JudgePlan,
+    "plan-regress": RegressionPlan,
     "sample": DrawnSample,
     "regress": Regression,
     "judge": JudgedSystems,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,8 @@ class Matrices:
         (N, p) and (N,) of all rows, from predictions.
     gold_design, gold_outcome
         (n, p) and (n,) of the labeled rows, from gold values.
+    spec
+        Formulaic's description of the covariates, by which they are made from other values.
     """
 
     names: list[str]
@@ -33,6 +35,7 @@ class Matrices:
     outcome: Floats
     gold_design: Floats
     gold_outcome: Floats
+    spec: Any = None
 
 
 class Design(NamedTuple):
@@ -91,7 +94,7 @@ def _implied(chance: Floats, count: int) -> str | None:
 
 
 def absorb(
-    made: Matrices, rows: Integers, effects: Integers, chance: Floats | None
+    made: Matrices, rows: Integers, effects: Integers, chance: Floats | None, survey: Floats | None = None
 ) -> tuple[Matrices, tuple[Floats, Floats]]:
     """Return covariates and outcomes without fixed effects.
 
@@ -100,10 +103,12 @@ def absorb(
     """
     varied = [j for j in range(len(made.names)) if np.ptp(made.design[:, j])]
     design, weight = made.design[:, varied], None if chance is None else 1 / chance
+    if survey is not None:
+        weight = survey[rows] * (1.0 if weight is None else weight)
     code = effects[rows]
     gold = _within(np.column_stack([made.gold_design[:, varied], made.gold_outcome]), code, weight)
     own = _within(np.column_stack([design[rows], made.outcome[rows]]), code, weight)
-    whole = _within(np.column_stack([design, made.outcome]), effects, None)
+    whole = _within(np.column_stack([design, made.outcome]), effects, survey)
     names = [made.names[j] for j in varied]
     return Matrices(names, whole[:, :-1], whole[:, -1], gold[:, :-1], gold[:, -1]), (own[:, :-1], own[:, -1])
 

@@ -28,8 +28,9 @@ ADJUSTED = (
     leave=("predictions", "output"),
     formula="FORMULA",
     labels="FILE",
-    predicted="NAME[=COLUMN]",
-    **dict.fromkeys(("fixed", "item", "inclusion_probability", "cluster"), "NAME"),
+    predicted="NAME[=COLUMN,...]",
+    at="NAME[=VALUES]",
+    **dict.fromkeys(("fixed", "item", "inclusion_probability", "cluster", "weight"), "NAME"),
 )
 @click.option("-o", "--output", metavar="OUT", help=f"{ADJUSTED} {WRITES}")
 @printing

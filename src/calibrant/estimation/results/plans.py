@@ -14,7 +14,12 @@ class PlannedLabels(Record, frozen=True, kw_only=True):
     """Number of labels that one design and method need."""
 
     design: Annotated[str, name("Design", "Design of `calibrant sample`: simple or uncertainty.")]
-    method: Annotated[str, name("Method", "Method of `calibrant estimate`: labels, ppi++ or dsl.")]
+    method: Annotated[
+        str,
+        name(
+            "Method", "Method of `calibrant estimate` (labels, ppi++ or dsl), or recalibrated of `regress`."
+        ),
+    ]
     labels: Annotated[
         int | None,
         number(
@@ -64,3 +69,34 @@ class EstimatePlan(Record, frozen=True, kw_only=True):
     ]
     scores_warning: Annotated[str | None, warning("Predictions help little or not at all.")] = None
     plans: Annotated[tuple[PlannedLabels, ...], rows("Labels", "One entry per design and method.")]
+
+
+class RegressionPlan(Record, frozen=True, kw_only=True):
+    """Number of labels that a coefficient of a regression needs, from a pilot."""
+
+    goal: Annotated[str, setting("Goal", "width of an interval, or an effect to detect.", headline=True)]
+    formula: Annotated[str, setting("Formula", "Formula of the regression.", headline=True)]
+    family: Annotated[str, setting("Family", "linear, logistic or poisson.")]
+    term: Annotated[str, setting("Term", "Term whose coefficient is planned for.", headline=True)]
+    width: Annotated[float | None, setting("Width", "Wanted width; null for an effect.", headline=True)]
+    effect: Annotated[
+        float | None, setting("Effect", "Coefficient to tell from 0; null for a width.", headline=True)
+    ]
+    power: Annotated[
+        float | None,
+        setting("Power", "Probability of detecting the effect; null for a width.", unit="percent"),
+    ]
+    level: IntervalLevel
+    documents: Annotated[int, setting("Rows", "Number of rows.", headline=True)]
+    pilot: Annotated[int, setting("Pilot", "Labels of the pilot.", headline=True)]
+    explained: Annotated[
+        float,
+        setting(
+            "Explained",
+            "Proportion of the coefficient's variance that the predictions explain in the pilot.",
+            headline=True,
+        ),
+    ]
+    few_warning: Annotated[str | None, warning("Few labels of the pilot carry the plan.")] = None
+    predictions_warning: Annotated[str | None, warning("Predictions help little or not at all.")] = None
+    plans: Annotated[tuple[PlannedLabels, ...], rows("Labels", "One entry per method.")]

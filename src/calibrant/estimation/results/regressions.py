@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Annotated
 
 from calibrant._checks import Floats
-from calibrant.records import Quantity, Record, hidden, name, number, rows, setting, warning
+from calibrant.records import Quantity, Record, Table, hidden, name, number, rows, setting, warning
 from calibrant.records.words import decimal
 from calibrant.results.errors import IntervalLevel
 
 COEFFICIENTS, TEST = "Coefficients", "Test"
+EFFECTS, MEANS, PROXIES = "Effects", "Means", "Proxies"
 
 
 class RegressionTerm(Record, frozen=True, kw_only=True):
@@ -91,6 +92,125 @@ class RegressionTerm(Record, frozen=True, kw_only=True):
     ]
 
 
+class RegressionEffect(Record, frozen=True, kw_only=True):
+    """Average marginal effect of one variable: corrected, from the labels alone, and from predictions."""
+
+    effect: Annotated[
+        str, name("Effect", "Variable whose derivative is averaged, or two categories that are compared.")
+    ]
+    corrected: Annotated[
+        Quantity,
+        number(
+            "Corrected",
+            "Effect on the mean outcome from all predictions, corrected by the labels.",
+            group=EFFECTS,
+            headline=True,
+        ),
+    ]
+    standard_error: Annotated[
+        float,
+        number(
+            "Standard error",
+            "Standard error of the corrected effect, with that of the mean over the rows.",
+            group=EFFECTS,
+            headline=True,
+            short="s.e.",
+        ),
+    ]
+    p_value: Annotated[
+        float,
+        number(
+            "p-value",
+            "Two-sided p-value of Student's t test that the effect is 0.",
+            group=EFFECTS,
+            unit="p-value",
+            headline=True,
+            short="p",
+        ),
+    ]
+    labels: Annotated[
+        Quantity,
+        number("Labels only", "Effect from the labeled rows alone.", group=EFFECTS, headline=True),
+    ]
+    naive: Annotated[
+        Quantity,
+        number("Naive", "Effect from all predictions as if they were gold.", group=EFFECTS, headline=True),
+    ]
+
+
+class PredictedMean(Record, frozen=True, kw_only=True):
+    """Mean outcome of all rows if some variables had given values, and the others were as observed."""
+
+    at: Annotated[str, name("At", "Values of the variables.")]
+    corrected: Annotated[
+        Quantity,
+        number(
+            "Corrected",
+            "Mean from all predictions, corrected by the labels.",
+            group=MEANS,
+            headline=True,
+        ),
+    ]
+    standard_error: Annotated[
+        float,
+        number(
+            "Standard error",
+            "Standard error of the corrected mean, with that of the mean over the rows.",
+            group=MEANS,
+            headline=True,
+            short="s.e.",
+        ),
+    ]
+    labels: Annotated[
+        Quantity,
+        number("Labels only", "Mean from the labeled rows alone.", group=MEANS, headline=True),
+    ]
+    naive: Annotated[
+        Quantity,
+        number("Naive", "Mean from all predictions as if they were gold.", group=MEANS, headline=True),
+    ]
+
+
+class ProxyErrors(Record, frozen=True, kw_only=True):
+    """Weight of one of several proxies, and how often it errs on one value of the labels."""
+
+    proxy: Annotated[str, name("Proxy", "Column of predictions.")]
+    variable: Annotated[str, name("Variable", "Predicted variable.")]
+    value: Annotated[str | None, name("Gold value", "Value of the labels; null for numbers without classes.")]
+    labels: Annotated[int, number("Labels", "Labels with this value.", group=PROXIES, headline=True)]
+    error: Annotated[
+        float | None,
+        number(
+            "Error rate",
+            "Proportion of these labels that the proxy has wrong, weighted by 1 / inclusion probability; for "
+            "probabilities, the mean probability of the other value. Null for numbers without classes.",
+            group=PROXIES,
+            headline=True,
+        ),
+    ]
+    weight: Annotated[
+        float,
+        number(
+            "Weight",
+            "Weight of the proxy in the mean of all proxies that the regression uses; they add up to 1.",
+            group=PROXIES,
+            headline=True,
+            digits=2,
+        ),
+    ]
+    relative_variance: Annotated[
+        float,
+        number(
+            "Relative variance",
+            "Variance of the coefficients with this proxy alone, relative to that of the labels alone (their "
+            "mean, for few labels among many rows).",
+            group=PROXIES,
+            headline=True,
+            digits=2,
+        ),
+    ]
+
+
 class Regression(Record, frozen=True, kw_only=True):
     """Regression with predicted variables, corrected by gold labels of some rows."""
 
@@ -137,7 +257,33 @@ class Regression(Record, frozen=True, kw_only=True):
     terms: Annotated[
         tuple[RegressionTerm, ...], rows("Coefficients", "One entry per term, in the order of the formula.")
     ]
+    effects: Annotated[
+        tuple[RegressionEffect, ...],
+        rows("Average marginal effects", "One entry per variable or comparison; empty if not asked for."),
+    ] = ()
+    means: Annotated[
+        tuple[PredictedMean, ...],
+        rows("Predicted means", "One entry per combination of values; empty if not asked for."),
+    ] = ()
+    relative_variance: Annotated[
+        float | None,
+        setting(
+            "Relative variance",
+            "Variance of the coefficients with all proxies, relative to that of the labels alone (the mean, "
+            "for few labels among many rows); null with one proxy.",
+        ),
+    ] = None
+    proxies: Annotated[
+        tuple[ProxyErrors, ...],
+        rows("Proxies", "One entry per proxy and gold value; empty if no variable has several proxies."),
+    ] = ()
     adjusted: Annotated[Floats | None, hidden()] = None
+
+    def main_tables(self) -> tuple[Table, ...]:
+        """Return the coefficients, and the effects and means that were asked for."""
+        shown = ["effects"] * bool(self.effects) + ["means"] * bool(self.means)
+        shown += ["proxies"] * bool(self.proxies)
+        return *super().main_tables(), *(one for one in self.to_tables() if one.name in shown)
 
     def summary(self) -> str:
         """Return the design, the weight of the predictions, and terms whose naive estimate misleads."""
@@ -152,6 +298,12 @@ class Regression(Record, frozen=True, kw_only=True):
         text = f"{self.labelled:,} of {self.documents:,} rows have gold values; sampling: {self.sampling}. "
         weights = sorted({decimal(one.weight, 2) for one in self.terms}, key=float)
         text += f"Weight of the predictions: {' to '.join(weights[:: max(1, len(weights) - 1)])}."
+        if self.relative_variance is not None:
+            least = min(one.relative_variance for one in self.proxies)
+            text += (
+                f" Variance relative to labels alone, if labels are few among the rows: "
+                f"{decimal(self.relative_variance, 2)}; {decimal(least, 2)} with the best proxy alone."
+            )
         if wrong:
             text += f" The naive estimate is outside the corrected interval of {', '.join(wrong)}."
         return text

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._checks import Integers, shown
+from calibrant._checks import Floats, Integers, shown
 from calibrant.estimation.regression_design import Matrices
 from calibrant.exceptions import InputError
 from calibrant.io.tables import listed
@@ -125,4 +125,61 @@ def matrices(read: Any, formula: str, frame: pd.DataFrame, gold_frame: pd.DataFr
         raise InputError(message, "correct the formula or the values", code="parameter")
     if not names:
         raise InputError(f"{shown(formula)} has no covariate", "add one, or an intercept", code="parameter")
-    return Matrices(names, arrays[0], arrays[1][:, 0], arrays[2], arrays[3][:, 0])
+    spec = made.rhs.model_spec
+    return Matrices(names, arrays[0], arrays[1][:, 0], arrays[2], arrays[3][:, 0], spec)
+
+
+def covariates_at(spec: Any, formula: str, frame: pd.DataFrame, values: Mapping[str, Any]) -> Floats:
+    """Return the covariates (N, p) of the rows of a frame, of which some variables have other values."""
+    changed = frame.assign(**values)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            made: Floats = np.asarray(spec.get_model_matrix(changed, context={}), np.float64)
+        except Exception as error:  # formulaic raises errors of several libraries
+            raise _unreadable(formula, error) from None
+    if not np.isfinite(made).all():
+        message = f"a term of {shown(formula)} is infinite or undefined where {listed(list(values))} changes"
+        raise InputError(message, "leave these values out", code="parameter")
+    return made
+
+
+def categories(spec: Any, frame: pd.DataFrame) -> dict[str, list[Any]]:
+    """Return the values of the variables of a formula that are categories; numbers have none.
+
+    Raises
+    ------
+    InputError
+        If a function of a variable is a category.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"y": [0.0, 1, 0], "x": [2.0, 3, 5], "k": ["a", "b", "a"]})
+    >>> made = parsed("y ~ x + k")[0].get_model_matrix(frame)
+    >>> categories(made.rhs.model_spec, frame)
+    {'x': [], 'k': ['a', 'b']}
+    """
+    import pandas as pd
+
+    known = set(map(str, spec.required_variables))
+    order = [str(name) for variables in spec.term_variables.values() for name in sorted(map(str, variables))]
+    found: dict[str, list[Any]] = {name: [] for name in order if name in known}
+    for factor, variables in spec.factor_variables.items():
+        kind = spec.encoder_state.get(factor.expr, (None,))[0]
+        for name in map(str, variables):
+            if name not in found or "CATEGORICAL" not in str(kind):
+                continue
+            plain = (
+                rf"(C\()?\s*`?{re.escape(name)}`?\s*([,)].*)?"  # the variable itself, not a function of it
+            )
+            if not re.fullmatch(plain, factor.expr):
+                message = f"{shown(name)} has no values to compare, because {factor.expr} is a function of it"
+                hint = "write the categories into a column, and name this one in the formula"
+                raise InputError(message, hint, code="parameter")
+            column = frame[name]
+            if isinstance(column.dtype, pd.CategoricalDtype):
+                found[name] = list(column.cat.categories)
+            else:
+                found[name] = sorted(column.unique().tolist())
+    return found
