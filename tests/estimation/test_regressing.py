@@ -359,3 +359,19 @@ def test_intervals_cover_in_six_situations() -> None:
     rare = study.simulate(study.Cell("class, linear", 60, "good", 0.05), corpora, seed=11)
     assert rare.coverage("recalibrated")[0] < 90
     assert rare.warned + rare.undefined == corpora
+
+
+def test_predictions_that_are_separated_leave_only_the_naive_column_empty() -> None:
+    rng = np.random.default_rng(0)
+    count = 2000
+    group = rng.integers(0, 2, count)
+    topic = (rng.random(count) < 0.3) * 1.0
+    guess = ((group == 1) & (rng.random(count) < 0.02)).astype(int)
+    gold = np.where(rng.permutation(count) < 300, topic, np.nan)
+    table = pa.table({"topic": gold, "pred": guess, "group": group})
+    asked = {"predicted": "topic=pred", "family": "logistic"}
+    result = regress(table, formula="topic ~ group", method="ppi++", **asked)
+    assert [term.naive.estimate for term in result.terms] == [None, None]
+    assert all(term.corrected.low < term.corrected.high for term in result.terms)
+    with pytest.raises(InputError, match=r"method='ppi\+\+'"):
+        regress(table, formula="topic ~ group", **asked)

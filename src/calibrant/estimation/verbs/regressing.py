@@ -134,13 +134,24 @@ def regress(
     if output is not None and made.in_covariates:
         message = "there is no adjusted outcome if covariates are predicted"
         raise InputError(message, "leave out `output`", code="parameter")
-    naive, alone, best = (fit(problem, one) for one in ("naive", "labels", method))
+    naive, unfitted = None, None
+    try:
+        naive = fit(problem, "naive")
+    except InputError as error:
+        # Only the recalibrated estimate starts from the predictions alone.
+        if method == "recalibrated" or effects or at is not None:
+            if method == "recalibrated":
+                error.hint += "; or choose `method='ppi++'`, which does not use this regression"
+            raise
+        unfitted = error.message
+    alone, best = (fit(problem, one) for one in ("labels", method))
     share = np.ones(1) if made.proxies is None else made.proxies.weight
-    fits = {method: best, "labels": alone, "naive": naive}
+    fits = {method: best, "labels": alone} | ({} if naive is None else {"naive": naive})
     model = Model(problem, made.spec, formula, made.frames, share, made.gold_frame, fits, level)
     adjusted = None
     if not made.in_covariates:
-        adjusted = adjusted_outcome(problem, method, naive.coefficients, best)
+        start = best.coefficients if naive is None else naive.coefficients
+        adjusted = adjusted_outcome(problem, method, start, best)
         adjusted = adjusted if made.means is None else adjusted + made.means
     if output is not None:
         assert adjusted is not None  # because covariates are not predicted
@@ -168,7 +179,9 @@ def regress(
         clusters_warning=few,
         selection_warning=made.design.warning,
         command=command,
-        terms=tuple(_term(j, name, best, alone, naive, level) for j, name in enumerate(problem.names)),
+        terms=tuple(
+            _term(j, name, best, alone, naive or str(unfitted), level) for j, name in enumerate(problem.names)
+        ),
         effects=effects_of(model) if effects else (),
         means=means_at(model, at) if at is not None else (),
         relative_variance=None if made.proxies is None else made.proxies.together,
@@ -226,7 +239,8 @@ def _proxies(made: Prepared) -> tuple[ProxyErrors, ...]:
     return tuple(found)
 
 
-def _term(j: int, name: str, best: Fit, alone: Fit, naive: Fit, level: float) -> RegressionTerm:
+def _term(j: int, name: str, best: Fit, alone: Fit, naive: Fit | str, level: float) -> RegressionTerm:
+    """Return a row; ``naive`` is the reason why there is no such fit, or the fit."""
     estimate, spread = float(best.coefficients[j]), float(np.sqrt(best.covariance[j, j]))
     t = estimate / spread if spread else 0.0
     return RegressionTerm(
@@ -238,7 +252,7 @@ def _term(j: int, name: str, best: Fit, alone: Fit, naive: Fit, level: float) ->
         p_value=tail(t, float(best.freedom[j]), "two-sided") or 1.0,
         weight=1.0 if best.weight is None else float(best.weight[j]),
         labels=_quantity(alone, j, level),
-        naive=_quantity(naive, j, level),
+        naive=Quantity(None, reason=naive) if isinstance(naive, str) else _quantity(naive, j, level),
     )
 
 
