@@ -31,7 +31,7 @@ SECTIONS = {
     "Logs of evaluations": ("log_format", "normalise", "gold", "scorer", "allow_dropped"),
     "Bins, intervals and draws": (
         "bin_size", "n_bins", "n_ece_bins", "level", "interval", "samples", "seed", "smooth", "exact",
-        "power", "alternative", "adjust", "least", "population", "sampling", "drift",
+        "power", "alternative", "adjust", "least", "population", "sampling", "drift", "delta",
     ),
     "Fitting and training": (
         "group", "groups", "counts", "min_scores", "penalty", "algorithm", "pseudocount", "unseen",
