@@ -30,8 +30,7 @@ from calibrant.evaluation.significance import finite
 from calibrant.exceptions import InputError
 
 POINTS = 25  # candidate thresholds in equal steps of rows, and as many in equal ratios
-FIRST = 2  # evidence of the first starting point if no row has a loss, in units of log(1 / delta)
-RATIO = 4  # of the evidence of two successive starting points
+FIRST = 1.5  # evidence of the strictest candidate if no row has a loss, in units of log(1 / delta)
 POWER = 0.8
 BETTING = 2  # times as many units as a z-test needs, about
 ABOVE = "the error rate is above the limit at every threshold tried"
@@ -247,7 +246,7 @@ def _candidates(part: _Items, alpha: float, delta: float) -> Integers:
     """Return how many items each candidate threshold accepts, from the strictest one on."""
     n = len(part.score)
     ends = np.append(np.flatnonzero(np.diff(part.score)) + 1, n)  # equal scores stay together
-    first = min(n, FIRST * fewest_units(alpha, delta))
+    first = min(n, math.ceil(FIRST * fewest_units(alpha, delta)))
     counts = np.concatenate([np.linspace(first, n, POINTS), np.geomspace(first, n, POINTS)])
     chosen: Integers = np.unique(ends[np.searchsorted(ends, np.round(counts))])
     return chosen
@@ -257,22 +256,21 @@ def _certified(part: _Items, alpha: float, delta: float) -> Integers:
     """Return how many items those thresholds accept whose risk is shown to be at most alpha.
 
     A test at the level of its starting point passes this level on to the next candidate if it rejects; where
-    another start follows, its level is added. All levels add up to delta.
+    another start follows, its level is added. The strictest candidate starts with half of delta. The other
+    half is divided among those with all of the evidence, a half of it, a fourth, and so on: a single start
+    would end at the first candidates if the most confident items are not the most reliable ones.
     """
-    n = len(part.score)
     if part.units() < fewest_units(alpha, delta):
         return np.zeros(0, np.int64)
     counts = _candidates(part, alpha, delta)
     tests = _Tests(part, alpha, delta)
     evidence = np.array([tests.evidence(int(count)) for count in counts]) / math.log(1 / delta)
-    starts, wanted = [], float(FIRST)
-    while wanted <= evidence[-1]:
-        starts.append(int(np.argmax(evidence >= wanted)))
-        wanted *= RATIO
-    starts = sorted({*starts, len(counts) - 1})
+    halves = evidence[-1] * 0.5 ** np.arange(64)  # all, a half, a fourth, ...
+    wanted = [*halves[halves > FIRST], min(FIRST, evidence[-1])]
+    starts = np.unique([int(np.argmax(evidence >= each)) for each in wanted])
     weight = np.zeros(len(counts))
-    weight[starts] = 0.5 ** np.arange(len(starts))
-    weight *= delta / weight.sum()
+    weight[starts] = delta / 2 / max(1, len(starts) - 1)
+    weight[starts[0]] = delta / 2 if len(starts) > 1 else delta
     found, level, tests = [], 0.0, _Tests(part, alpha, delta)
     for count, more in zip(counts.tolist(), weight.tolist(), strict=True):
         level += more
@@ -280,7 +278,6 @@ def _certified(part: _Items, alpha: float, delta: float) -> Integers:
             found.append(count)
         else:
             level = 0.0
-    assert not found or found[-1] <= n
     return np.array(found, np.int64)
 
 

@@ -91,7 +91,7 @@ class Decisions:
             decided[score >= accept] = 1
             decided[score <= refuse] = 2
             if self.saved.refuse_below:
-                decided[there & known & (score < accept)] = 2
+                decided[there & np.isfinite(accept) & (score < accept)] = 2
         self.missing += int(np.count_nonzero(~there))
         self.unseen += int(np.count_nonzero(there & ~known))
         self.count += np.bincount(decided, minlength=3)

@@ -245,13 +245,17 @@ def _of_losses(source: Any, loss: str | None, by: str | None, named: Columns, vi
         table,
         [
             Role("score", "score" if kind == "probability" else "finite", named.score),
-            Role("loss", "score", loss),
+            Role("loss", "finite", loss),
             Role("cluster", column=named.cluster, needed=False),
             Role("item", column=named.item, needed=False),
             Role("by", column=by, needed=by is not None),
         ],
     )
-    score = found["score"]
+    score, outside = found["score"], (found["loss"] < 0) | (found["loss"] > 1)
+    if outside.any():
+        row = int(np.argmax(outside))
+        hint = "divide losses by the largest possible one"
+        raise found.error(row, f"{found['loss'][row]:g} is outside [0, 1]", hint, "score-range", part="loss")
     if kind != "probability":
         try:
             score = from_numbers(score, kind)
@@ -312,4 +316,9 @@ def _write_persons(rows: _Rows, saved: SavedThresholds, output: str | os.PathLik
         refuse[at] = -np.inf if limits.refuse_to is None else limits.refuse_to
     code = np.zeros(len(rows.score), np.int64) if rows.group is None else rows.group
     person: NDArray[np.bool_] = (rows.score < accept[code]) & (rows.score > refuse[code])
+    if saved.refuse_below:
+        person &= np.isinf(accept[code])
+    if not person.any():
+        message, hint = "all rows are decided, so that none goes to a person", "leave `output` out"
+        raise InputError(message, hint, code="output", file=rows.name)
     write_below(rows.predictions, person, output)
