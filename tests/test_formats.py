@@ -69,12 +69,14 @@ COMMANDS = {
 SLOW = ("demo", "study", "protocol")
 ELSEWHERE = {
     "agree candidate",
+    "apply thresholds",
     "compare runs",
     "data fetch",
     "data list",
     "data train",
     "data where",
     "explore",
+    "threshold risk",
 }  # tested elsewhere
 
 

@@ -45,6 +45,7 @@ def test_a_row_counts_what_its_threshold_accepts() -> None:
     score, loss = drawn()
     found = guaranteed_thresholds(score, loss, alpha=0.2)
     [row] = found.thresholds
+    assert row.threshold is not None
     kept = score >= row.threshold
     assert (row.items, row.losses) == (kept.sum(), loss[kept].sum())
     assert row.rate == pytest.approx(loss[kept].mean())
@@ -93,6 +94,7 @@ def test_missed_positives_are_those_of_the_highest_threshold_that_the_binomial_t
         value for value in positives if binom.cdf((positives < value).sum(), len(positives), 0.1) <= 0.1
     ]
     assert row.threshold == max(allowed)
+    assert row.threshold is not None
     assert row.losses == (positives < row.threshold).sum()
     assert (found.refused, found.to_person) == ((score < row.threshold).sum(), 0)
     few = guaranteed_thresholds([0.1] * 30 + [0.9] * 5, [1] * 30 + [0] * 5, alpha=0.1, missed=True)

@@ -40,7 +40,7 @@ def _graded(losses: tuple[float, ...], alpha: float) -> float:
 
 
 def _bets(losses: tuple[float, ...], alpha: float) -> float:
-    return betting_p(np.array(losses) - alpha, alpha, 0.1)
+    return betting_p(np.array(losses, np.float64) - alpha, alpha, 0.1)
 
 
 @pytest.mark.parametrize("test", [_graded, _bets], ids=["convex", "betting"])
@@ -67,12 +67,12 @@ def test_bets_do_not_depend_on_the_order_and_may_be_counted() -> None:
     values, count = np.unique(excess, return_counts=True)
     assert found == pytest.approx(betting_p(values, 0.1, 0.05, count))
     items = random.integers(1, 5, 50)
-    least = betting_p(-0.1 * items / 4, 0.1, 0.05)
+    least = betting_p((-0.1 * items / 4).astype(np.float64), 0.1, 0.05)
     assert math.exp(-most_evidence(items, 4, 0.1, 0.05)) == pytest.approx(least)
 
 
 def test_unequal_units_whose_means_add_up_to_zero_are_no_evidence() -> None:
     random = np.random.default_rng(1)
     chance = np.where(np.arange(60) < 30, 0.05, 0.15)  # of a limit of 0.1
-    p = [betting_p((random.random(60) < chance) - 0.1, 0.1, 0.1) for _ in range(2000)]
+    p = [betting_p((random.random(60) < chance).astype(float) - 0.1, 0.1, 0.1) for _ in range(2000)]
     assert np.mean(np.array(p) <= 0.1) <= 0.1

@@ -67,6 +67,10 @@ def broken(line: str, printed: str, written: str) -> list[str]:
     command, value = command_of(line), json.loads(written)
     if " --candidate " in line:  # which makes `agree` print another record
         command = "agree candidate"
+    if line.startswith("threshold ") and " --risk " in line:
+        command = "threshold risk"
+    if line.startswith("apply thresholds.json "):
+        command = "apply thresholds"
     if command in UNDESCRIBED:
         return []
     found = [f"{each.json_path}: {each.message}" for each in validator(command).iter_errors(value)]
