@@ -262,7 +262,8 @@ def studies() -> str:
             "Scripts make further pages of simulations: the coverage of [paired differences of runs]"
             "(run_coverage.md) beside other libraries, of [corrected counts](estimate_coverage.md), also "
             "[by sampling design](sampling_coverage.md), of [regressions with predicted variables]"
-            "(regression_coverage.md), of [judged systems](judge_coverage.md), and of "
+            "(regression_coverage.md), of [judged systems](judge_coverage.md), of "
+            "[guaranteed thresholds](threshold_coverage.md) beside MAPIE, and of "
             "[intervals in difficult situations](interval_limits.md).",
             "",
             "The last columns count the numbers of each page by [verdict](#verdicts).",
