@@ -66,7 +66,7 @@ class SavedThresholds:
     Attributes
     ----------
     risk, alpha, delta
-        What is guaranteed: the kind of the risk, its limit, and the probability of a larger risk.
+        Kind of the risk that is limited, its limit, and the probability of a larger risk.
     labels
         Number of labeled rows that the thresholds are from.
     thresholds

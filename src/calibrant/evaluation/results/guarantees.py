@@ -180,7 +180,7 @@ class ThresholdGuarantee(Record, frozen=True, kw_only=True):
         )
         told = [f"{count:,} {what}" for count, what in parts if count]
         listed = ", ".join(told[:-1]) + (" and " if len(told) > 1 else "") + told[-1]
-        return f"Of the {counted(self.n, 'row')} here, {listed}."
+        return f"In this table of {counted(self.n, 'row')}, {listed}."
 
     def _without(self) -> str:
         """Return why no threshold has the guarantee."""

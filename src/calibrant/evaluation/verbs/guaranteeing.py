@@ -222,7 +222,7 @@ def _read_again(predictions: Predictions, by: str, count: int) -> FoundColumns:
     """Return the column of groups of a table that was read before."""
     table = predictions.table
     if table is None or predictions.lazy is not None or predictions.log is not None:
-        message, hint = "groups are columns of a table, and this is none", "write a table first"
+        message, hint = "groups are columns of a table, and this source has no columns", "write a table first"
         raise InputError(message, hint, code="view", file=predictions.name)
     found = read_table(table, [Role("by", column=by, how="name it with `by`")])
     if len(found["by"]) != count:
