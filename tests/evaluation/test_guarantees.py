@@ -130,6 +130,18 @@ def test_delta_is_divided_by_the_groups_that_have_enough_labels() -> None:
     assert one.threshold == alone.thresholds[0].threshold
 
 
+@pytest.mark.parametrize(
+    ("sizes", "tested"), [([30] * 10, 2), ([50, 30, 30, 25], 2), ([21, 20], 0), ([44] * 10, 10)]
+)
+def test_as_many_groups_are_tested_as_have_enough_labels_for_their_part_of_delta(
+    sizes: list[int], tested: int
+) -> None:
+    group = np.repeat(np.arange(len(sizes)), sizes)
+    found = guaranteed_thresholds(np.arange(len(group)), np.zeros(len(group)), alpha=0.1, groups=group)
+    assert sum(row.threshold is not None for row in found.thresholds) == tested
+    assert found.thresholds[0].delta == pytest.approx(0.1 / max(1, tested))
+
+
 def test_clusters_of_one_row_are_clusters_and_dependent_rows_count_less() -> None:
     score, loss = drawn(2000)
     alone = guaranteed_thresholds(score, loss, alpha=0.2).accepted

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from calibrant import _checks
 from calibrant._checks import Floats, Integers
@@ -29,12 +29,14 @@ from calibrant.evaluation.risk_tests import betting_p, binomial_p, convex_p, few
 from calibrant.evaluation.significance import finite
 from calibrant.exceptions import InputError
 
+NONE = np.zeros(0, np.int64)
 POINTS = 25  # candidate thresholds in equal steps of rows, and as many in equal ratios
 FIRST = 1.5  # evidence of the strictest candidate if no row has a loss, in units of log(1 / delta)
 POWER = 0.8
 BETTING = 2  # times as many units as a z-test needs, about
 ABOVE = "the error rate is above the limit at every threshold tried"
 NOT_YET = "the error rate is below the limit at some thresholds, but too few labels show it"
+SMALLER = "delta is divided among the larger groups, and is not enough for this one, too"
 TAKEN = "the other decision takes more rows, and the two would overlap"
 FEW = "the guarantee needs at least {fewest} {units} without an error, and there is no more than {found:,}"
 
@@ -130,16 +132,17 @@ def guaranteed_thresholds(
         places = np.split(order, np.flatnonzero(np.diff(member[order])) + 1)
     sides = 2 if two_sided else 1
     parts = [items.part(place) for place in places]
-    number = _enough([part.units(missed=missed) for part in parts], alpha, delta / sides)
-    level = delta / (sides * max(1, number))
+    tested = _tested([part.units(missed=missed) for part in parts], alpha, delta / sides)
+    level = delta / (sides * max(1, int(tested.sum())))
     rows: list[GuaranteedThreshold] = []
-    for name, part in zip(names, parts, strict=True):
+    for name, part, enough in zip(names, parts, tested.tolist(), strict=True):
         if missed:
-            rows.append(_least_missed(part, name, alpha, level))
+            rows.append(_least_missed(part, name, alpha, level, tested=enough))
         elif two_sided:
-            rows += _two_sides(part, name, alpha, level)
+            rows += _two_sides(part, name, alpha, level, tested=enough)
         else:
-            rows.append(_row(part, name, ACCEPT, _certified(part, alpha, level), alpha, level))
+            certified = _certified(part, alpha, level) if enough else NONE
+            rows.append(_row(part, name, ACCEPT, certified, alpha, level, tested=enough))
     decided = {
         which: sum(row.items or 0 for row in rows if row.decision == which) for which in (ACCEPT, REFUSE)
     }
@@ -231,15 +234,18 @@ def _dense(code: Integers) -> Integers:
     return dense
 
 
-def _enough(units: Sequence[int], alpha: float, delta: float) -> int:
-    """Return how many groups have enough units if delta is divided by their number; labels do not count."""
-    number = len(units)
-    while number:
-        enough = sum(count >= fewest_units(alpha, delta / number) for count in units)
-        if enough == number:
+def _tested(units: Sequence[int], alpha: float, delta: float) -> NDArray[np.bool_]:
+    """Return which groups are tested: the most of the largest ones that have enough units for their delta.
+
+    The numbers of units do not depend on labels, or the tests are conditional on them.
+    """
+    order = np.argsort(-np.array(units), kind="stable")
+    tested = np.zeros(len(units), np.bool_)
+    for number in range(len(units), 0, -1):
+        if units[order[number - 1]] >= fewest_units(alpha, delta / number):
+            tested[order[:number]] = True
             break
-        number = enough
-    return number
+    return tested
 
 
 def _candidates(part: _Items, alpha: float, delta: float) -> Integers:
@@ -260,8 +266,6 @@ def _certified(part: _Items, alpha: float, delta: float) -> Integers:
     half is divided among those with all of the evidence, a half of it, a fourth, and so on: a single start
     would end at the first candidates if the most confident items are not the most reliable ones.
     """
-    if part.units() < fewest_units(alpha, delta):
-        return np.zeros(0, np.int64)
     counts = _candidates(part, alpha, delta)
     tests = _Tests(part, alpha, delta)
     evidence = np.array([tests.evidence(int(count)) for count in counts]) / math.log(1 / delta)
@@ -330,7 +334,14 @@ class _Tests:
 
 
 def _row(
-    part: _Items, group: str, decision: str, certified: Integers, alpha: float, delta: float
+    part: _Items,
+    group: str,
+    decision: str,
+    certified: Integers,
+    alpha: float,
+    delta: float,
+    *,
+    tested: bool = True,
 ) -> GuaranteedThreshold:
     """Return the certified threshold that decides most items; refused items have negative scores."""
     n, sign = len(part.score), 1 if decision == ACCEPT else -1
@@ -351,6 +362,8 @@ def _row(
     fewest, units = fewest_units(alpha, delta), part.units()
     needed = _needed(part, alpha, delta)
     reason = ABOVE if needed is None else NOT_YET
+    if not tested:
+        reason = SMALLER
     if units < fewest:
         kind = "accepted labels" if part.cluster is None else "clusters with accepted rows"
         reason = FEW.format(found=units, fewest=f"{fewest:,}", units=kind)
@@ -376,11 +389,13 @@ def _without(
     )
 
 
-def _two_sides(part: _Items, group: str, alpha: float, delta: float) -> list[GuaranteedThreshold]:
+def _two_sides(
+    part: _Items, group: str, alpha: float, delta: float, *, tested: bool
+) -> list[GuaranteedThreshold]:
     """Return the rows of accepted and refused items, which decide as many items as possible, none twice."""
     n = len(part.score)
     turned = replace(part, score=-part.score, loss=1 - part.loss).part(np.arange(n))
-    up, down = _certified(part, alpha, delta), _certified(turned, alpha, delta)
+    up, down = (_certified(side, alpha, delta) if tested else NONE for side in (part, turned))
     if len(up) and len(down) and up[-1] + down[-1] > n:
         # All certified thresholds hold at once, so any pair of them may be chosen.
         both = up[:, None] + down[None, :]
@@ -399,12 +414,14 @@ def _two_sides(part: _Items, group: str, alpha: float, delta: float) -> list[Gua
                 _row(turned, group, REFUSE, down, alpha, delta),
             ]
     return [
-        _row(part, group, ACCEPT, up, alpha, delta),
-        _row(turned, group, REFUSE, down, alpha, delta),
+        _row(part, group, ACCEPT, up, alpha, delta, tested=tested),
+        _row(turned, group, REFUSE, down, alpha, delta, tested=tested),
     ]
 
 
-def _least_missed(part: _Items, group: str, alpha: float, delta: float) -> GuaranteedThreshold:
+def _least_missed(
+    part: _Items, group: str, alpha: float, delta: float, *, tested: bool
+) -> GuaranteedThreshold:
     """Return the highest threshold below which at most alpha of the positives are.
 
     The risk grows with the threshold, and so do the p-values: the highest threshold with a p-value of at most
@@ -424,7 +441,10 @@ def _least_missed(part: _Items, group: str, alpha: float, delta: float) -> Guara
             return binomial_p(below, len(score), alpha)
         return betting_p((base + np.bincount(cluster[:below], minlength=len(base))) / part.most, alpha, delta)
 
-    low, high = -1, len(starts) - 1  # the last start whose p-value is known to be small enough
+    low, high = (
+        -1,
+        len(starts) - 1 if tested else -1,
+    )  # the last start whose p-value is known to be small enough
     while low < high:
         middle = (low + high + 1) // 2
         if p_value(int(starts[middle])) <= delta:
@@ -437,6 +457,7 @@ def _least_missed(part: _Items, group: str, alpha: float, delta: float) -> Guara
         wanted = math.ceil(max(fewest, units) * most / portion)
         kind = "positives" if cluster is None else "clusters with positives"
         reason = FEW.format(found=units, fewest=f"{fewest:,}", units=kind)
+        reason = SMALLER if units >= fewest else reason
         return _without(group, ACCEPT, n, delta, max(wanted, n + 1), reason)
     below, at = int(starts[low]), float(score[starts[low]])
     count = int((part.score >= at).sum())
