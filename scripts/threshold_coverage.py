@@ -355,10 +355,10 @@ worse than promised: {samples:,} samples per cell, delta = {100 * DELTA:g} % (Mo
   fixed-sequence testing (for errors from five starts, the strictest threshold first), which decides more than
   its default. It takes items for independent, also in clusters.
 
-No cell has more false guarantees than promised. MAPIE keeps delta for independent items, with fewer items
-decided in most cells, and more in the non-monotone one with 1,000 labels, where one of its starts is at the best
-threshold. In clusters it exceeds delta up to threefold. There calibrant needs several times as many labels: it allows for
-clusters whose items are all accepted and all wrong.
+No cell has more false guarantees than promised. MAPIE keeps delta for independent items. It decides fewer
+items in most cells, and more in the non-monotone ones, where one of its starts is at the best threshold.
+In clusters it exceeds delta up to threefold. There calibrant needs several times as many labels, since it
+allows for clusters whose items are all accepted and all wrong.
 
 `$(scripts/bench-venv.sh)/bin/python scripts/threshold_coverage.py` writes this page.
 """
