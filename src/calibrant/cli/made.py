@@ -31,8 +31,9 @@ SECTIONS = {
     "Logs of evaluations": ("log_format", "normalise", "gold", "scorer", "allow_dropped"),
     "Bins, intervals and draws": (
         "bin_size", "n_bins", "n_ece_bins", "level", "interval", "samples", "seed", "smooth", "exact",
-        "power", "alternative", "adjust", "least", "population", "sampling", "drift", "delta",
+        "power", "alternative", "adjust", "least", "population", "sampling", "drift",
     ),
+    "Guarantees, with --risk": ("delta", "missed", "two_sided", "loss", "save"),
     "Fitting and training": (
         "group", "groups", "counts", "min_scores", "penalty", "algorithm", "pseudocount", "unseen",
         "max_iterations", "l1", "l2", "epochs", "window", "temperature", "about", "features",

@@ -18,8 +18,7 @@ WITH_RISK = ("delta", "missed", "two_sided", "loss", "by", "cluster_size", "save
     "threshold",
     cls=Command,
     short_help="Find which answers are confident enough, and which go to a person.",
-    epilog="Examples: calibrant threshold predictions.parquet --coverage 0.8 -o to_a_person.parquet; "
-    "calibrant threshold predictions.parquet --risk 0.1 --save thresholds.json",
+    epilog="Example: calibrant threshold predictions.parquet --coverage 0.8 -o to_a_person.parquet",
 )
 @click.argument("predictions", metavar="PRED")
 @options_of(
@@ -36,8 +35,8 @@ WITH_RISK = ("delta", "missed", "two_sided", "loss", "by", "cluster_size", "save
     "--risk",
     type=float,
     metavar="ALPHA",
-    help="Guarantee that at most this fraction of the accepted answers is wrong, such as 0.05. The options "
-    "below need --risk.",
+    help="Guarantee that at most this fraction of the accepted answers is wrong, such as 0.05; options are "
+    "under Guarantees.",
 )
 @options_of(
     "calibrant.evaluation.verbs.guaranteeing:guaranteed_threshold",

@@ -260,7 +260,7 @@ def _of_losses(source: Any, loss: str | None, by: str | None, named: Columns, vi
         try:
             score = from_numbers(score, kind)
         except InputError as error:
-            raise found.placed(error, "score") from None
+            raise found.placed(error, part="score") from None
     cluster = found.get("cluster")
     if cluster is None and "item" in found and len(found.names["item"]) < len(score):
         cluster = found["item"]
