@@ -97,7 +97,7 @@ def guaranteed_threshold(
     >>> from calibrant.data import predictions
     >>> found = guaranteed_threshold(predictions("dated", "logistic-regression"), risk=0.1, view="binary")
     >>> [(round(row.threshold, 3), row.items, round(row.rate, 3)) for row in found.thresholds]
-    [(0.819, 1739, 0.084)]
+    [(0.911, 779, 0.071)]
     """
     if loss is not None and (missed or two_sided):
         message = "a table of losses has no events, which `missed` and `two_sided` need"
