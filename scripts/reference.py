@@ -66,7 +66,7 @@ ORDER += ["chain", "_paths", "spans", "antecedent"]
 # Studies in the order of the papers, then those of calibrant's methods.
 STUDY_ORDER = ["sentiment", "tagging", "coreference", "counts", "events", "decisions"]
 STUDY_ORDER += ["synthetic", "sparse", "networks"]
-STUDY_ORDER += ["protocol", "hacking", "coverage", "monitoring", "agreement", "significance"]
+STUDY_ORDER += ["protocol", "hacking", "coverage", "monitoring", "agreement", "significance", "thresholds"]
 
 
 def public_names(module: str) -> list[str]:
@@ -263,9 +263,9 @@ def studies() -> str:
             "(run_coverage.md) beside other libraries, of [estimates](estimates.md) ([corrected counts]"
             "(estimate_coverage.md), also [by sampling design](sampling_coverage.md), and [regressions with "
             "predicted variables](regression_coverage.md)), of [proportions under label shift]"
-            "(label_shift_coverage.md), of [judged systems](judge_coverage.md), and of [intervals in difficult "
-            "situations](interval_limits.md). [Articles of R's dsl](dsl_articles.md) compares regressions with "
-            "published ones.",
+            "(label_shift_coverage.md), of [judged systems](judge_coverage.md), of [guaranteed thresholds]"
+            "(threshold_coverage.md) beside MAPIE, and of [intervals in difficult situations]"
+            "(interval_limits.md). [Articles of R's dsl](dsl_articles.md) compares regressions with published ones.",
             "",
             "The last columns count the numbers of each page by [verdict](#verdicts).",
             "",

@@ -44,7 +44,9 @@ def test_the_schema_of_a_command_is_printed_and_a_wrong_name_lists_the_right_one
     found = json.loads(run("schema", "tag", "eval").out)
     assert found["title"] == "calibrant tag eval --json"
     assert found["properties"]["accuracy"]["description"].endswith(".")
-    run("schema", "tags").refused("agree, agree candidate, apply, compare, compare runs, convert, coref eval")
+    run("schema", "tags").refused(
+        "agree, agree candidate, apply, apply thresholds, compare, compare runs, convert"
+    )
 
 
 @pytest.mark.parametrize("name", WRITTEN)

@@ -73,12 +73,15 @@ SLOW = ("demo", "study", "protocol")
 ELSEWHERE = {
     "agree candidate",
     "judge classes",
+    "apply thresholds",
+    "events table corrected",
     "compare runs",
     "data fetch",
     "data list",
     "data train",
     "data where",
     "explore",
+    "threshold risk",
 }  # tested elsewhere
 
 

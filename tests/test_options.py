@@ -27,6 +27,7 @@ VERBS: dict[str, Callable[..., Any]] = {
     "plan-judge": calibrant.plan_judge,
     "plan-regress": calibrant.plan_regress,
     "plan-runs": evaluation.plan_runs,
+    "threshold": evaluation.threshold,
     "tag train": structures.train_tagger,
     "tag predict": structures.predict_tags,
     "tag eval": structures.evaluate_tagger,
@@ -66,6 +67,9 @@ FILES = {
 # One option in place of two arguments, and a number of processes for an executor; and the store by its name.
 OTHER = {
     "agree": {"--candidate", "--margin"},  # of may_replace, which the command calls with a candidate
+    "threshold": {  # of guaranteed_threshold, which the command calls with a risk
+        *("--risk", "--delta", "--missed", "--two-sided", "--loss", "--by", "--cluster-size", "--save"),
+    },
     "tag train": {"--workers"},
     "tag predict": {"--spacy"},
     "tag eval": {"--spacy"},

@@ -10,6 +10,7 @@ from calibrant.parts import PARTS, is_here
 from calibrant.records import Record
 from calibrant.records import schema as schema_of
 from calibrant.results.conversion import ConvertedTable
+from calibrant.results.decisions import AppliedThresholds
 from calibrant.results.drawing import Report
 from calibrant.results.intervals import LabelPlan
 from calibrant.results.measurement import Measured
@@ -18,6 +19,7 @@ from calibrant.results.slices import SliceTables
 
 OUTPUTS: dict[str, type[Record]] = {
     "apply": AppliedRecalibrator,
+    "apply thresholds": AppliedThresholds,  # apply, with a file of thresholds
     "convert": ConvertedTable,
     "fit": FittedRecalibrator,
     "measure": Measured,
@@ -51,9 +53,7 @@ def outputs_of(command: str) -> tuple[type[Record], ...]:
     >>> [kind.__name__ for kind in outputs_of("agree")], outputs_of("schema")
     (['Agreement', 'CandidateTest'], ())
     """
-    if command in OUTPUTS:
-        return (OUTPUTS[command],)
-    known = outputs()
+    known = OUTPUTS if command in OUTPUTS else outputs()
     if command not in known:
         return ()
     return tuple(kind for name, kind in known.items() if name == command or name.startswith(f"{command} "))

@@ -898,6 +898,21 @@ def _deciding(given: Inputs) -> Calls:
         },
         "decide:top": lambda: evaluation.decide(score, "top", documents=documents, most=2),
         "expected_f_decision": lambda: evaluation.expected_f_decision(score, documents, beta=2.0),
+        "guaranteed_thresholds": lambda: evaluation.guaranteed_thresholds(
+            given.score, 1 - given.label, alpha=0.3
+        ),
+        "guaranteed_thresholds:clusters": lambda: evaluation.guaranteed_thresholds(
+            given.score, 1 - given.label, alpha=0.4, clusters=given.cluster
+        ),
+        "guaranteed_thresholds:sides": lambda: evaluation.guaranteed_thresholds(
+            given.score, 1 - given.label, alpha=0.3, two_sided=True
+        ),
+        "guaranteed_thresholds:missed": lambda: evaluation.guaranteed_thresholds(
+            given.score, 1 - given.label, alpha=0.2, missed=True
+        ),
+        "guaranteed_thresholds:graded": lambda: evaluation.guaranteed_thresholds(
+            given.score, (1 - given.label) / 2, alpha=0.2
+        ),
         "keep_above": lambda: evaluation.keep_above(score, 0.4),
         "keep_top": lambda: evaluation.keep_top(score, documents, 1),
         "most_probable": lambda: evaluation.most_probable(given.prob[:6], CLASSES),

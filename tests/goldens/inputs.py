@@ -207,6 +207,7 @@ def _judged(folder: Path, random: np.random.Generator) -> None:
 
 PREPARED = {
     "map.json": "fit binary.csv -o map.json",
+    "thresholds.json": "threshold binary.csv --risk 0.45 --two-sided --save thresholds.json",
     "class-map.json": "fit classes.csv --method platt --group class --min-scores 20 -o class-map.json",
     "tagger.model": "tag train tagged/train.conllu --model hmm -o tagger.model",
     "tags.csv": "tag predict tagger.model tagged/dev.conllu --drop-below 0.05 -o tags.csv",

@@ -69,6 +69,10 @@ def broken(line: str, printed: str, written: str) -> list[str]:
         command = "agree candidate"
     if command == "judge" and "shares" in value:  # of class names
         command = "judge classes"
+    if line.startswith("threshold ") and " --risk " in line:
+        command = "threshold risk"
+    if line.startswith("apply thresholds.json "):
+        command = "apply thresholds"
     if command in UNDESCRIBED:
         return []
     found = [f"{each.json_path}: {each.message}" for each in validator(command).iter_errors(value)]

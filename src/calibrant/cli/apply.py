@@ -1,4 +1,4 @@
-"""`calibrant apply`: recalibrate the scores of a table with a saved recalibrator."""
+"""`calibrant apply`: recalibrate the scores of a table, or decide on its rows, with a saved model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from calibrant.cli.progress import ProgressLine
 @click.command(
     "apply",
     cls=Command,
-    short_help="Recalibrate the scores of a table with a saved recalibrator.",
+    short_help="Recalibrate the scores of a table, or decide on its rows, with what was saved.",
     epilog="Example: calibrant apply model.json test.parquet -o recalibrated.parquet",
 )
 @click.argument("model", metavar="MODEL")
@@ -29,18 +29,22 @@ def command(model: str, predictions: str, output: str, printing: Printing, **col
     """Recalibrate the scores in PRED with a MODEL saved by calibrant fit, and write the table to OUT.
 
     All other columns stay as they are. PRED needs no labels, and may be larger than memory.
+
+    With thresholds that calibrant threshold --risk saved as MODEL, scores stay too, and OUT has a further
+    column decision: accept, refuse or person.
     """
     from pathlib import Path
 
     from calibrant.io import Columns
     from calibrant.io.roles import open_table
+    from calibrant.results.recalibration import AppliedRecalibrator
     from calibrant.verbs import apply
 
     named = Columns(**columns)
     with ProgressLine() as progress:
         record = apply(model, predictions, output, columns=named, progress=progress)
     steps = []
-    if Path(output).is_file():  # a pipe cannot be read again
+    if isinstance(record, AppliedRecalibrator) and Path(output).is_file():  # a pipe cannot be read again
         label = "" if "label" in open_table(output).columns else " --label LABEL"
         measure = f"calibrant measure {shlex.quote(output)}{spelled(named)}{label}"
         steps = [f"{measure}    if the table has labels"]

@@ -33,6 +33,7 @@ SECTIONS = {
         "bin_size", "n_bins", "n_ece_bins", "level", "interval", "samples", "seed", "smooth", "exact",
         "power", "alternative", "adjust", "least", "population", "sampling", "drift",
     ),
+    "Guarantees, with --risk": ("delta", "missed", "two_sided", "loss", "save"),
     "Fitting and training": (
         "group", "groups", "counts", "min_scores", "penalty", "algorithm", "pseudocount", "unseen",
         "max_iterations", "l1", "l2", "epochs", "window", "temperature", "about", "features",

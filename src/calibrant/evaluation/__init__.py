@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from calibrant.evaluation.detectable import minimum_detectable_difference
     from calibrant.evaluation.entities import entity_scores, entity_sums, form_clusters, surface_sums
     from calibrant.evaluation.files.tables import RatingTable, ResultTable, read_ratings, read_results
+    from calibrant.evaluation.guarantees import guaranteed_thresholds
     from calibrant.evaluation.hugging_face import compute_metrics
     from calibrant.evaluation.monitoring import CalibrationMonitor
     from calibrant.evaluation.pages.page import ProtocolPage, protocol_page
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     )
     from calibrant.evaluation.results.candidates import CandidateComparison, CandidateScore, CandidateTest
     from calibrant.evaluation.results.classification import Classification, ClassScore
+    from calibrant.evaluation.results.guarantees import GuaranteedThreshold, ThresholdGuarantee
     from calibrant.evaluation.results.interval_estimate import IntervalEstimate
     from calibrant.evaluation.results.monitoring import MonitoredDay, Monitoring
     from calibrant.evaluation.results.planned import PilotVariance, PlannedRuns, RunPlan
@@ -79,6 +81,7 @@ if TYPE_CHECKING:
     from calibrant.evaluation.selective import order_quality, risk_coverage
     from calibrant.evaluation.significance import adjusted_p_values, mean_interval, paired_t_test
     from calibrant.evaluation.verbs.evaluating import agree, compare, may_replace
+    from calibrant.evaluation.verbs.guaranteeing import guaranteed_threshold
     from calibrant.evaluation.verbs.monitoring import monitor
     from calibrant.evaluation.verbs.planning_runs import plan_runs
     from calibrant.evaluation.verbs.protocol_steps import protocol, write_example
@@ -103,6 +106,7 @@ __all__ = [
     "Detectable",
     "DisputedItem",
     "Finding",
+    "GuaranteedThreshold",
     "IntervalEstimate",
     "KeptAnswers",
     "McNemarTest",
@@ -135,6 +139,7 @@ __all__ = [
     "SystemMean",
     "SystemPair",
     "TaskDifference",
+    "ThresholdGuarantee",
     "adjusted_p_values",
     "agree",
     "agreement",
@@ -151,6 +156,8 @@ __all__ = [
     "f_of",
     "f_sums",
     "form_clusters",
+    "guaranteed_threshold",
+    "guaranteed_thresholds",
     "keep_above",
     "keep_top",
     "may_replace",

@@ -2,6 +2,7 @@
 
 from calibrant.evaluation.results.agreement import Agreement
 from calibrant.evaluation.results.candidates import CandidateTest
+from calibrant.evaluation.results.guarantees import ThresholdGuarantee
 from calibrant.evaluation.results.monitoring import Monitoring
 from calibrant.evaluation.results.planned import RunPlan
 from calibrant.evaluation.results.protocol import Protocol
@@ -19,4 +20,5 @@ OUTPUTS: dict[str, type[Record]] = {
     "plan-runs": RunPlan,
     "protocol": Protocol,
     "threshold": AnswerSelection,
+    "threshold risk": ThresholdGuarantee,  # threshold, with a limit of the risk
 }

@@ -1,4 +1,4 @@
-"""CSV with other numbers in some columns, or with fewer rows: all other bytes of the file are copied."""
+"""CSV with other numbers in some columns, another column, or fewer rows: all other bytes are copied."""
 
 from __future__ import annotations
 
@@ -171,6 +171,97 @@ def selected(
         yield piece[:-1] if added and len(wanted) and wanted[-1] else piece
         if ended:
             return
+
+
+def appended(
+    stream: IO[bytes],
+    codes: Iterable[NDArray[np.int64]],
+    *,
+    name: str,
+    words: Sequence[str],
+    delimiter: str,
+    quotes: bool = True,
+    skip: int = 0,
+    file: str = "",
+) -> Iterator[tuple[bytes, int]]:
+    r"""Yield the bytes of a CSV file with a further column of words, each piece with its number of rows.
+
+    Parameters
+    ----------
+    codes
+        Arrays of the positions of the rows' words in ``words``, one after the other.
+    name
+        Name of the column.
+    words
+        Words without a delimiter or a quote.
+    stream, delimiter, quotes, skip, file
+        As in `spliced`.
+
+    Raises
+    ------
+    FormatError
+        If the rows are not those that the words belong to.
+
+    Examples
+    --------
+    >>> import io
+    >>> text = io.BytesIO(b'word,score\r\n"a,b",0.50\r\n\r\nc , 1')
+    >>> pieces = appended(text, [np.array([0, 1])], name="said", words=["no", "yes"], delimiter=",")
+    >>> b"".join(piece for piece, _ in pieces)
+    b'word,score,said\r\n"a,b",0.50,no\r\n\r\nc , 1,yes'
+    """
+    coming, ready = iter(codes), np.empty(0, np.int64)
+    left, header = b"", True
+    texts = [f"{delimiter}{word}".encode() for word in words]
+    while True:
+        block = stream.read(BLOCK)
+        data, ended = left + block, not block
+        added = ended and bool(data) and not data.endswith((b"\n", b"\r"))
+        data += b"\n" if added else b""  # which is cut off again below
+        array = np.frombuffer(data, np.uint8)
+        _, ends = _marks(array, delimiter, quotes=quotes)
+        if not ended and len(ends) and data.endswith(b"\r"):
+            ends = ends[:-1]  # a line feed may follow
+        whole = int(ends[-1]) + 1 if len(ends) else 0
+        left, start, head = data[whole:], 0, b""
+        if header and whole:
+            start, _ = _after_header(array, ends, skip)
+            line = data[:start].rstrip(b"\r\n")
+            head = line + f"{delimiter}{name}".encode() + data[len(line) : start]
+            header = False
+            ends = ends[ends >= start]
+        starts = np.concatenate([[start], ends[:-1] + 1]) if len(ends) else ends
+        stops = np.where((ends > 0) & (array[ends] == LF) & (array[ends - 1] == CR), ends - 1, ends)
+        stops = stops[stops > starts]
+        while len(ready) < len(stops) and (more := next(coming, None)) is not None:
+            ready = np.concatenate([ready, more])
+        if len(ready) < len(stops) or (ended and len(ready) > len(stops)):
+            raise FormatError("lines and rows differ", "write the file again", code="file-row", file=file)
+        piece = data[start:whole]
+        if len(stops):
+            piece = _with_words(piece, stops - start, ready[: len(stops)], texts)
+        ready = ready[len(stops) :]
+        yield head + (piece[:-1] if added else piece), len(stops)
+        if ended:
+            return
+
+
+def _with_words(
+    data: bytes, stops: NDArray[np.int64], codes: NDArray[np.int64], texts: Sequence[bytes]
+) -> bytes:
+    """Return the bytes with a text at each of the stops."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    offsets = np.concatenate([[0], stops]).astype(np.int64)
+    pieces: Any = pa.LargeBinaryArray.from_buffers(
+        pa.large_binary(), len(stops), [None, pa.py_buffer(offsets), pa.py_buffer(data)]
+    )
+    words = pa.array(texts, pa.large_binary()).take(pa.array(codes))
+    joined = compute.binary_join_element_wise(pieces, words, pa.scalar(b"", pa.large_binary()))
+    ends = np.frombuffer(joined.buffers()[1], np.int64)
+    content = memoryview(joined.buffers()[2])[ends[joined.offset] : ends[joined.offset + len(joined)]]
+    return bytes(content) + data[int(stops[-1]) :]
 
 
 def _marks(

@@ -302,6 +302,24 @@ class CsvTable:
                 file=self.name,
             )
 
+    def appended(
+        self, codes: Iterable[NDArray[np.int64]], name: str, words: Sequence[str]
+    ) -> Iterator[tuple[bytes, int]]:
+        """Yield the bytes of the file with a further column of words, and their numbers of rows."""
+        from calibrant.io.csv_splicing import appended
+
+        with self._origin.open() as stream:
+            yield from appended(
+                stream,
+                codes,
+                name=name,
+                words=words,
+                delimiter=self._delimiter,
+                quotes=self._quotes,
+                skip=self._skip,
+                file=self.name,
+            )
+
     def selected(self, chosen: NDArray[np.bool_]) -> Iterator[bytes]:
         """Yield the bytes of the file with only the rows that are ``chosen``."""
         from calibrant.io.csv_splicing import selected

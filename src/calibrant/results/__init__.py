@@ -9,6 +9,7 @@ from calibrant.lazy import lazily
 if TYPE_CHECKING:
     from calibrant.results.bins import BinIntervals, Bins
     from calibrant.results.conversion import ConvertedTable
+    from calibrant.results.decisions import AppliedThresholds
     from calibrant.results.drawing import (
         AccuracyDifference,
         Drawing,
@@ -60,6 +61,7 @@ else:
 __all__ = [
     "AccuracyDifference",
     "AppliedRecalibrator",
+    "AppliedThresholds",
     "Bin",
     "BinIntervals",
     "Binning",

@@ -19,6 +19,7 @@ from calibrant.io.predictions import listed
 from calibrant.io.rewriting import open_scores
 from calibrant.io.saved import tally_view
 from calibrant.io.saved_recalibrators import SavedRecalibrator, file_digest, load_recalibrator
+from calibrant.io.saved_thresholds import SavedThresholds, are_thresholds
 from calibrant.io.score_kinds import RANKINGS, to_number
 from calibrant.metrics.tally import Tally
 from calibrant.progress import Progress, tell
@@ -36,6 +37,7 @@ from calibrant.recalibrate.crossfit import NO_MAP
 from calibrant.recalibrate.methods import method_named
 from calibrant.records.formats import library_of, session_library
 from calibrant.records.words import counted
+from calibrant.results.decisions import AppliedThresholds
 from calibrant.results.recalibration import AppliedRecalibrator, FittedRecalibrator
 from calibrant.verbs._methods import (
     FEW_GROUPS,
@@ -398,7 +400,7 @@ def summary(model: SavedRecalibrator, *, output: str | None, seconds: float) -> 
 
 @overload
 def apply(
-    model: SavedRecalibrator | str | os.PathLike[str],
+    model: SavedRecalibrator | SavedThresholds | str | os.PathLike[str],
     source: Any,
     output: None = None,
     *,
@@ -409,7 +411,7 @@ def apply(
 
 @overload
 def apply(
-    model: SavedRecalibrator | str | os.PathLike[str],
+    model: SavedRecalibrator,
     source: Any,
     output: str | os.PathLike[str],
     *,
@@ -418,8 +420,19 @@ def apply(
 ) -> AppliedRecalibrator: ...
 
 
+@overload
 def apply(
-    model: SavedRecalibrator | str | os.PathLike[str],
+    model: SavedRecalibrator | SavedThresholds | str | os.PathLike[str],
+    source: Any,
+    output: str | os.PathLike[str],
+    *,
+    columns: Columns | Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> AppliedRecalibrator | AppliedThresholds: ...
+
+
+def apply(
+    model: SavedRecalibrator | SavedThresholds | str | os.PathLike[str],
     source: Any,
     output: str | os.PathLike[str] | None = None,
     *,
@@ -428,6 +441,10 @@ def apply(
 ) -> Any:
     """Recalibrate the scores of a table or an array; other columns stay unchanged, and labels are not needed.
 
+    With thresholds (`calibrant.evaluation.guaranteed_threshold`) the scores stay too, and a column
+    ``decision`` is added: ``accept``, ``refuse`` or ``person``. Rows without a score, and rows of groups
+    without a threshold, go to a person.
+
     For classes that were not in the fit, a shared map is applied as for the others, and groups of similarly
     frequent classes use the map of the rarest group. Maps of single classes and named groups have no map for
     them, which is an error.
@@ -435,7 +452,7 @@ def apply(
     Parameters
     ----------
     model
-        Recalibrator from `fit`, or the path of its file.
+        Recalibrator from `fit`, thresholds, or the path of a file of either.
     source
         Prediction table of the same kind (see `calibrant.io.rewriting.open_scores`). Without ``output``
         also an array of scores: (n,) of one event, (n, 2) of two classes, or (n, K) with the recalibrator's
@@ -451,7 +468,7 @@ def apply(
 
     Returns
     -------
-    AppliedRecalibrator
+    AppliedRecalibrator or AppliedThresholds
         With ``output``, the record of the table that was written. Without it, the dataframe or the array with
         new scores, of the library of ``source``; for a file, a dataframe of the library that the session has
         imported, or PyArrow.
@@ -478,9 +495,14 @@ def apply(
     >>> apply(model, [0.2, 0.9]).round(2)
     array([0.28, 0.89])
     """
+    named = Columns.of(columns)
+    if are_thresholds(model):
+        from calibrant.verbs.deciding import decide
+
+        return decide(model, source, output, columns=named, progress=progress)
+    assert not isinstance(model, SavedThresholds)
     saved = load_recalibrator(model)
     name = None if isinstance(model, SavedRecalibrator) else os.fspath(model)
-    named = Columns.of(columns)
     if output is None and not isinstance(source, (str, os.PathLike)) and not is_frame(source):
         if named != Columns():
             message = "columns are named, and an array is given"

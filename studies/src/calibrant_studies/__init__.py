@@ -38,6 +38,7 @@ NAMES = (
     "sparse",
     "synthetic",
     "tagging",
+    "thresholds",
 )
 
 

@@ -71,3 +71,26 @@ def test_bad_options_are_one_line(run: Run, answers: Path, tmp_path: Path) -> No
     run("measure", answers, "--score", "entropy", "--score-kind", "logprob").refused(
         "row 1, column entropy", "is not a log-probability"
     )
+
+
+def test_a_guarantee_is_printed_saved_and_applied(run: Run, answers: Path, tmp_path: Path) -> None:
+    saved, new = tmp_path / "thresholds.json", tmp_path / "new.csv"
+    ran = run("threshold", answers, *OPTIONS, "--risk", 0.4, "--save", saved)
+    assert ran.code == 0, ran.err
+    assert "at most 40 % of the accepted rows are wrong" in " ".join(ran.out.split())
+    assert "calibrant apply" in ran.out
+    applied = run("apply", saved, answers, "--score", "entropy", "-o", new)
+    assert "With a probability of at least 90 %" in " ".join(applied.out.split())
+    assert "calibrant measure" not in applied.out
+    found = json.loads(run("threshold", answers, *OPTIONS, "--risk", 0.4, "--json").out)
+    jsonschema.validate(found, schema("threshold risk"))
+    assert new.read_text().count(",accept\n") == found["accepted"] > 0
+    assert json.loads(saved.read_text())["command"].startswith("calibrant threshold")
+
+
+def test_options_that_need_or_exclude_a_risk_are_refused(run: Run, answers: Path) -> None:
+    run("threshold", answers, *OPTIONS, "--missed").refused("--missed requires --risk")
+    run("threshold", answers, *OPTIONS, "--save", "x.json").refused("--save requires --risk")
+    told = "--coverage and --risk exclude each other"
+    run("threshold", answers, *OPTIONS, "--risk", 0.2, "--coverage", 0.5).refused(told)
+    run("threshold", answers, *OPTIONS, "--risk", 0).refused("--risk is 0.0: give a number between 0 and 1")

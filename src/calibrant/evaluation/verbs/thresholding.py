@@ -101,7 +101,7 @@ def threshold(
             message = "the table can be read only once, and the rows to write are known after it"
             raise InputError(message, "give a file", code="output")
     predictions = open_predictions(source, columns, rankings=True)
-    clusters, right, sure = _answers(predictions, view)
+    clusters, right, sure = answers_of(predictions, view)
     n, name = len(right), predictions.name
     # Confidences of a wide table are probabilities, whatever its scores are.
     kind = predictions.score_kind if predictions.form == "long" else "probability"
@@ -149,7 +149,7 @@ def threshold(
             )
         )
     if output is not None:
-        _write(predictions, sure < ordered[cut - 1], output)
+        write_below(predictions, sure < ordered[cut - 1], output)
     return AnswerSelection(
         points=tuple(rows),
         auroc=quality.auroc,
@@ -168,7 +168,7 @@ def threshold(
     )
 
 
-def _answers(
+def answers_of(
     predictions: Predictions, view: str | None
 ) -> tuple[Integers | None, NDArray[np.bool_], NDArray[np.floating[Any]]]:
     """Return the clusters of the answers, whether each is right, and its confidence, in the order of rows."""
@@ -202,8 +202,8 @@ def _answers(
     return pairs.cluster, right, sure
 
 
-def _write(predictions: Predictions, below: NDArray[np.bool_], output: str | os.PathLike[str]) -> None:
-    """Write the rows below the cut."""
+def write_below(predictions: Predictions, below: NDArray[np.bool_], output: str | os.PathLike[str]) -> None:
+    """Write the rows below the cut, which go to a person."""
     from calibrant.io.row_selection import write_rows
 
     name = predictions.name
