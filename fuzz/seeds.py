@@ -390,6 +390,19 @@ def documents() -> Iterator[bytes]:
     yield gzip.compress(DATED.encode())
 
 
+def document_tables() -> Iterator[bytes]:
+    """Dated documents in tables."""
+    import pyarrow as pa
+    from pyarrow import parquet as pq
+
+    rows = {"id": ["a", "b"], "date": ["2001-09-11", "2001-09-12"], "text": ["They left.", 'He "left".']}
+    yield b'id,date,text\na,2001-09-11,"They, left."\nb,2001-09-12,"He ""left""."\n'
+    yield b"t;d;i\nThey left.;11.9.2001;a\n"
+    days = pa.array([date(2001, 9, 11), date(2001, 9, 12)])
+    for table in (pa.table(rows), pa.table({**rows, "date": days, "id": pa.array([1, 2])})):
+        yield saved(partial(pq.write_table, table), "a.parquet")
+
+
 def tensors() -> Iterator[bytes]:
     """Labels, scores and rows of truth values, as PyTorch writes them."""
     for values, kind in (

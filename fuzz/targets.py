@@ -20,7 +20,9 @@ from calibrant import estimation, evaluation, events, structures
 from calibrant import io as files
 from calibrant.evaluation.files.protocol_file import Reference, read_protocol_file
 from calibrant.evaluation.files.protocol_tables import read_item_labels
+from calibrant.events.files.dated import layout_note
 from calibrant.events.files.dated_pieces import Unread, iter_unread
+from calibrant.events.files.layout import Layout
 from calibrant.exceptions import CalibrantError
 from calibrant.io.log_scores import read_log_scores
 from calibrant.structures.files.coreference import read_folds
@@ -149,6 +151,19 @@ def dated(path: Path) -> None:
         if isinstance(each, Unread):
             with suppress(CalibrantError):
                 each.read()
+
+
+def dated_tables(path: Path) -> None:
+    """Documents in the rows of a table, by usual and by named columns, and as text files of a folder."""
+    for layout in (Layout(), Layout(text="t", id="i", date="d", date_from="%d.%m.%Y")):
+        with suppress(CalibrantError):
+            layout_note(path, layout)
+        with suppress(CalibrantError):
+            list(events.iter_dated(path, layout=layout))
+    folder = path.parent / "folder"
+    folder.mkdir(exist_ok=True)
+    shutil.copy(path, folder / "2001-09-11.txt")
+    list(events.iter_dated(folder))
 
 
 def predictions(path: Path) -> None:
@@ -350,6 +365,9 @@ TARGETS: dict[str, Target] = {
         "entities in CoNLL columns", (entities,), seeds.entities, named(".conll"), longest=16_384
     ),
     "documents": Target("dated documents", (dated,), seeds.documents, named("")),
+    "document-tables": Target(
+        "dated documents in tables and folders", (dated_tables,), seeds.document_tables, of_table
+    ),
     "tensors": Target(
         "tensors of PyTorch (studies)",
         (tensor,),

@@ -16,8 +16,9 @@ from typing import Any
 from uuid import uuid4
 
 from calibrant._checks import FEWEST_SAMPLED, one_of, sample_count
-from calibrant.events.files.dated import check_dated
+from calibrant.events.files.dated import check_dated, layout_note
 from calibrant.events.files.dated_pieces import Item, Unread, iter_unread, source_of
+from calibrant.events.files.layout import Layout
 from calibrant.events.files.store import Manifest, StoredDocument
 from calibrant.events.files.store_writing import PART, StoreWriter
 from calibrant.events.files.verb_lists import read_verbs
@@ -112,6 +113,10 @@ def extract_events(
     *,
     coref: str | os.PathLike[str] = "litbank",
     parser: str | os.PathLike[str] | None = None,
+    text_column: str | None = None,
+    id_column: str | None = None,
+    date_column: str | None = None,
+    date_from: str | None = None,
     lexicon: str | os.PathLike[str] | None = None,
     rules: str = "default",
     verbs: str | os.PathLike[str] | Sequence[str] | None = None,
@@ -132,7 +137,7 @@ def extract_events(
     Parameters
     ----------
     documents
-        Path of JSON lines or CoNLL-U, as for `calibrant.events.iter_dated`.
+        Path of a folder of text files, a table, JSON lines or CoNLL-U, as for `calibrant.events.iter_dated`.
     store
         New folder, or a store with the same settings, to which new documents are added.
     coref
@@ -140,6 +145,15 @@ def extract_events(
         trained on fiction.
     parser
         spaCy pipeline (path or name) that parses raw text and documents without trees.
+    text_column
+        Column of a table, or key of JSON lines, with the text. None: text, body, content or another usual name.
+    id_column
+        Column with the id. None: id or another usual name; without one, the number of the row.
+    date_column
+        Column with the date. None: date, published or another usual name.
+    date_from
+        Form of the date, in its column or in the path of a text file: codes such as ``%d.%m.%Y``, or a
+        regular expression with the groups year, month and day. None: YYYY-MM-DD, in paths also YYYYMMDD.
     lexicon
         Names of countries: a CSV with the columns code and name, or a list in the format of country_igos.txt.
         None: the included lexicon.
@@ -212,7 +226,9 @@ def extract_events(
         possessive_endings,
         uuid4().hex,
     )
-    total = check_dated(documents, progress=progress)
+    layout = Layout(text_column, id_column, date_column, date_from)
+    total = check_dated(documents, layout=layout, progress=progress)
+    columns = layout_note(documents, layout)
     done = Done()
     with ExitStack() as stack:
         pool = stack.enter_context(workers_of(executor, workers))
@@ -223,7 +239,7 @@ def extract_events(
         sources = store_sources(settings, prepared.trained_on)
         opening = StoreWriter(store, prepared.settings, sources=sources, part=part)
         writer = stack.enter_context(opening)
-        fresh = done.fresh(iter_unread(documents), writer)
+        fresh = done.fresh(iter_unread(documents, layout), writer)
         batches = batches_of(fresh, BATCH, size=lambda item: len(item.text), full=CHARACTERS)
         doing = partial(work, there, prepared.digest)
         results = pool.map(doing, batches, lambda batch: span([item.id for item in batch]))
@@ -235,7 +251,13 @@ def extract_events(
         writer.finish()
         problem = "was damaged, changed or missing; its documents were extracted again"
         notes = [f"{name} {problem}" for name in writer.put_aside]
-    notes = [training_note(settings.coref, prepared.trained_on), *notes, *done.notes(), *prepared.notes]
+    notes = [
+        *filter(None, [columns]),
+        training_note(settings.coref, prepared.trained_on),
+        *notes,
+        *done.notes(),
+        *prepared.notes,
+    ]
     return ExtractedEvents(
         store=os.fspath(store),
         documents=done.read,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calibrant.events.extraction import DocumentEvents, extract
-from calibrant.events.files.dated import DatedText, joined
+from calibrant.events.files.dated_text import DatedText, joined
 from calibrant.events.files.lexicons import read_lexicon
 from calibrant.events.files.store import StoredCount, StoredDocument, StoredEvidence
 from calibrant.events.files.store_parts import MOST_ENTITIES
@@ -84,7 +84,7 @@ class Extractor:
             return self._stored(item)
         except InputError as error:
             if error.file is None:
-                error.file, error.line = item.file, item.line
+                error.file, error.line, error.row = item.file, item.line, item.row
             raise
 
     def _stored(self, item: DatedText) -> StoredDocument:
