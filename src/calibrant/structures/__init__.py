@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     )
     from calibrant.structures.files.saved_models import (
         load_coreference_model,
+        load_dependency_model,
         load_model,
         load_tagger,
         save_model,
@@ -85,6 +86,7 @@ __all__ = [
     "export_pairs",
     "iter_documents",
     "load_coreference_model",
+    "load_dependency_model",
     "load_model",
     "load_tagger",
     "match_spans",
