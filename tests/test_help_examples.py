@@ -101,6 +101,13 @@ def inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tagged: Path, narrat
     return tmp_path
 
 
+def write_news() -> None:
+    """Write the documents of news.jsonl as text files of a folder."""
+    Path("news").mkdir()
+    for number in range(8):
+        Path(f"news/2001-0{1 + number}-01.txt").write_text(COUNTRY_SENTENCES[number % 2], encoding="utf-8")
+
+
 def write_ratings() -> None:
     grades = np.random.default_rng(7).choice(["low", "middle", "high"], 60)
     ratings = {"item": np.repeat(np.arange(30), 2), "annotator": np.tile(["x", "y"], 30), "label": grades}
@@ -191,6 +198,7 @@ MADE = {
     "judge": write_judged,
     "data": write_fetched,
     "store": write_store,
+    "news": write_news,
     "en_core_web_sm": write_pipeline,
 }
 """Functions that write what commands or words of examples need."""

@@ -17,7 +17,8 @@ from calibrant.events.cli._events import RULES
     "run",
     cls=Command,
     short_help="Extract events from dated documents into a store.",
-    epilog="Example: calibrant events run news.jsonl -o store --parser en_core_web_sm --workers 4\n\n"
+    epilog="Example: calibrant events run news -o store --workers 4\n\n"
+    "With a spaCy pipeline: calibrant events run news.jsonl -o store --parser en_core_web_sm\n\n"
     "On a Dask cluster: calibrant events run news.jsonl -o store --executor tcp://10.0.0.1:8786",
 )
 @click.argument("documents", metavar="DOCS")

@@ -31,7 +31,8 @@ from calibrant.exceptions import InputError
 from calibrant.io.tables import listed
 from calibrant.progress import Progress, tell
 from calibrant.seeds import number
-from calibrant.structures.models.english import ENGLISH, known_fraction
+from calibrant.structures.files.english import ENGLISH
+from calibrant.structures.models.english import known_fraction
 from calibrant.structures.verbs.batches import batches_of, same_paths, span
 from calibrant.verbs.executors import workers_of
 

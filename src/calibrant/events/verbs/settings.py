@@ -15,7 +15,7 @@ from calibrant._version import __version__
 from calibrant.events.lexicon import DEFAULT
 from calibrant.events.rules import Rules
 from calibrant.events.verbs.worker import Extraction, Extractor
-from calibrant.structures.models.english import ENGLISH, english_about, english_folder
+from calibrant.structures.files.english import ENGLISH, english_about, english_folder
 from calibrant.structures.models.shipped import is_shipped
 
 UNKNOWN_TEXTS = "unknown texts"

@@ -22,8 +22,8 @@ from calibrant.events.lexicon import Lexicon, default_lexicon
 from calibrant.events.rules import Rules, may_count
 from calibrant.exceptions import InputError
 from calibrant.structures.documents import Document
+from calibrant.structures.files.english import ENGLISH, load_english_parser
 from calibrant.structures.models.coreference import CoreferenceModel
-from calibrant.structures.models.english import ENGLISH
 from calibrant.structures.verbs.coreference_source import open_model
 
 if TYPE_CHECKING:
@@ -158,9 +158,7 @@ class Extractor:
 def text_parser(path: str | os.PathLike[str]) -> AnyParser:
     """Load the English models or a spaCy pipeline for raw text."""
     if os.fspath(path) == ENGLISH:
-        from calibrant.structures.models.english import EnglishParser
-
-        return EnglishParser()
+        return load_english_parser()
     from calibrant.structures.models.parsing import TextParser
 
     return TextParser(path)

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
-from calibrant.exceptions import FormatError
 from calibrant.lazy import from_extra
 from calibrant.structures.documents import Document, Tree
-from calibrant.structures.files.saved_models import load_dependency_model, load_tagger
+from calibrant.structures.models._tagger import ChainTagger
+from calibrant.structures.models.dependency import DependencyModel
 from calibrant.structures.models.parsing import LINE_BREAKS, PARAGRAPH
 
-ENGLISH = "calibrant-english"  # name of the models in place of a pipeline or a coreference model
-SENTENCES, TAGS, TREES, LEMMAS = "sentences.model", "tags.model", "trees.model", "lemmas.json"
-COREFERENCE, ABOUT = "coreference.model", "about.json"
-NEED = "raw text needs the English models or a spaCy pipeline (`parser`)"
 START = ("S", "O")  # tags of words that start a sentence
 LONGEST_WRAPPED = 120  # characters; in a text with a longer line, each line is a paragraph
 LINE = re.compile(r"\s*\n\s*")
@@ -30,37 +24,16 @@ BATCH = 64  # sentences whose scores are in memory together
 SQUARES = 40_000  # words squared per batch
 LONGEST_SUFFIX = 5  # characters of a word that decide its lemma
 KEPT_TAGS = frozenset({"PROPN", "X", "SYM", "PUNCT", "NUM"})  # words with themselves as lemma
-KEPT_FEATURES = {
-    "Voice": None,
-    "VerbForm": ("VERB", "AUX"),
-    "PronType": ("PRON",),
-    "Number": ("NOUN", "PROPN", "PRON"),
+Allowed = tuple[str, ...] | None
+KEPT_FEATURES: dict[str, tuple[Allowed, Allowed]] = {  # parts of speech and values; None: all
+    "Voice": (None, None),
+    "VerbForm": (("VERB", "AUX"), None),
+    "PronType": (("PRON",), ("Prs", "Rel")),
+    "Number": (("NOUN", "PROPN", "PRON"), ("Sing", "Plur")),
 }
 
 Place = tuple[int, int]
 Paragraph = tuple[list[str], list[Place]]
-
-
-def english_folder() -> Path:
-    """Return the folder of the English models.
-
-    Raises
-    ------
-    MissingExtraError
-        If the distribution calibrant-english is not installed.
-    """
-    folder: Path = from_extra("calibrant_english", NEED, "events").FOLDER
-    if not (folder / ABOUT).is_file():
-        raise FormatError(
-            "the English models are incomplete", "install calibrant-english again", file=str(folder)
-        )
-    return folder
-
-
-def english_about() -> dict[str, str]:
-    """Return the version of the English models, and descriptions of their training texts."""
-    about: dict[str, str] = json.loads((english_folder() / ABOUT).read_text(encoding="utf-8"))
-    return about
 
 
 def compact_tag(tag: str, features: str) -> str:
@@ -74,12 +47,8 @@ def compact_tag(tag: str, features: str) -> str:
     kept = [tag]
     for feature in features.split("|"):
         name, _, value = feature.partition("=")
-        tags = KEPT_FEATURES.get(name, ())
-        if (
-            (tags is None or tag in tags)
-            and (name != "PronType" or value in ("Prs", "Rel"))
-            and value != "Ptan"
-        ):
+        tags, values = KEPT_FEATURES.get(name, ((), None))
+        if (tags is None or tag in tags) and (values is None or value in values):
             kept.append(feature)
     return "|".join(kept)
 
@@ -200,23 +169,21 @@ class EnglishParser:
 
     Parameters
     ----------
-    folder
-        Folder of the models. None: those of calibrant-english.
-
-    Raises
-    ------
-    MissingExtraError
-        If calibrant-english or spaCy is not installed.
+    splitter
+        Tagger with the tags S, E, O and I of words that start a sentence, end it, are one, or are inside.
+    tagger
+        Tagger with the tags of `compact_tag`.
+    parser
+        Parser that was trained with these tags.
+    lemmas
+        Table of lemmas.
     """
 
-    def __init__(self, folder: Path | None = None) -> None:
-        folder = english_folder() if folder is None else folder
+    def __init__(
+        self, splitter: ChainTagger, tagger: ChainTagger, parser: DependencyModel, lemmas: Lemmas
+    ) -> None:
         self._tokenizer = blank_tokenizer()
-        self._splitter = load_tagger(folder / SENTENCES)
-        self._tagger = load_tagger(folder / TAGS)
-        self._parser = load_dependency_model(folder / TREES)
-        stored = json.loads((folder / LEMMAS).read_text(encoding="utf-8"))
-        self._lemmas = Lemmas(stored["exceptions"], stored["endings"])
+        self._splitter, self._tagger, self._parser, self._lemmas = splitter, tagger, parser, lemmas
 
     @property
     def vocabulary(self) -> frozenset[str]:

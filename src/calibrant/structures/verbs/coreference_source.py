@@ -19,9 +19,9 @@ from calibrant.seeds import Seed
 from calibrant.structures.documents import Document, Mention
 from calibrant.structures.files.coreference import iter_documents
 from calibrant.structures.files.coreference_posteriors import line_of, posterior_documents, read_posteriors
+from calibrant.structures.files.english import COREFERENCE, ENGLISH, english_folder
 from calibrant.structures.files.saved_models import load_coreference_model
 from calibrant.structures.models.coreference import CoreferenceModel, FeatureSet
-from calibrant.structures.models.english import COREFERENCE, ENGLISH, english_folder
 from calibrant.structures.models.shipped import is_shipped, shipped_models
 from calibrant.structures.posterior import AntecedentPosterior, probable_entities
 
