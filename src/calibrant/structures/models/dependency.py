@@ -33,6 +33,7 @@ Weights = NDArray[np.float32]
 KIND, VERSION = "dependency", 1
 FEWEST_BITS, MOST_BITS = 8, 26
 REPORT_EVERY = 500  # sentences
+FEWEST_WORDS = 20  # in which most tags must be known
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ class DependencyModel:
     relations : tuple of str
         Sorted labels of arcs; set by `fit`.
     tags : tuple of str
-        Sorted tags of the training text; set by `fit`. A tag that is not among them is an error.
+        Sorted tags of the training text; set by `fit`.
     losses : list of float
         Mean negative log-likelihood of the tree per sentence in each epoch, computed during training.
     temperatures : tuple of float
@@ -259,12 +260,7 @@ class DependencyModel:
         if self._arc_weight is None or self._label_weight is None:
             raise untrained()
         lengths = _checked(sentences, tags)
-        unknown = set(chain.from_iterable(tags)).difference(self.tags)
-        if unknown:
-            row = next(row for row, of in enumerate(tags) if unknown.intersection(of))
-            message = f"the model does not know the tag {min(unknown)!r:.40}"
-            hint = f"use tags as in its training, such as {', '.join(self.tags[:3])}"
-            raise InputError(message, hint, code="class-unknown", row=row)
+        self.check_tags(tags)
         text = encode(sentences, tags, self._frequent)
         arcs, given = [], []
         for place, length in enumerate(lengths.tolist()):
@@ -282,6 +278,28 @@ class DependencyModel:
                     score -= np.logaddexp.reduce(score, axis=2, keepdims=True)
                 given.append(score)
         return arcs, given
+
+    def check_tags(self, tags: Sentences) -> None:
+        """Raise `InputError` if the model does not know most tags of 20 or more words.
+
+        A tag that the training text lacks is no error elsewhere: features with it have weight 0.
+
+        Examples
+        --------
+        >>> model = DependencyModel(bits=10, label_bits=8, epochs=2)
+        >>> model = model.fit([["I", "see"]], [["PRON", "VERB"]], [[2, 0]], [["nsubj", "root"]])
+        >>> model.check_tags([["PRP", "VB"]] * 10)
+        Traceback (most recent call last):
+        calibrant.exceptions.InputError: row 0: the model does not know the tag 'PRP': ...
+        """
+        unknown = set(chain.from_iterable(tags)).difference(self.tags)
+        words = list(chain.from_iterable(tags)) if unknown else []
+        if len(words) >= FEWEST_WORDS and 2 * sum(tag in unknown for tag in words) > len(words):
+            row = next(row for row, of in enumerate(tags) if unknown.intersection(of))
+            first = next(tag for tag in tags[row] if tag in unknown)
+            message = f"the model does not know the tag {first!r:.40}"
+            hint = f"use tags as in its training, such as {', '.join(self.tags[:3])}"
+            raise InputError(message, hint, code="class-unknown", row=row)
 
     def predict(self, sentences: Sentences, tags: Sentences) -> tuple[list[list[int]], list[list[str]]]:
         """Return the heads and relations of the tree with the most expected correct arcs of each sentence.
@@ -441,25 +459,29 @@ def _trained(
     averaged_from = settings.epochs // 2
     penalties = settings.rate, settings.l1, settings.l2
     own = text.codes, text.kinds, text.offsets, heads
+    of_labels = settings.label_bits, label_weight, label_squares, settings.rate, settings.l2
     for epoch in range(settings.epochs):
         if epoch == averaged_from:
             drift[:], step = 0.0, 1
         order, loss = random.permutation(count), 0.0
         for first in range(0, count, REPORT_EVERY):
             part = order[first : first + REPORT_EVERY]
-            state = weight, squares, gradient, drift, touched, marked
-            loss += training.train_arcs(*own, part, settings.bits, *state, *penalties, settings.batch, step)
-            step += -(-len(part) // settings.batch)
-            training.train_labels(
+            loss += training.train_arcs(
                 *own,
-                labels,
                 part,
-                settings.label_bits,
-                label_weight,
-                label_squares,
-                settings.rate,
-                settings.l2,
+                settings.bits,
+                weight,
+                squares,
+                gradient,
+                drift,
+                touched,
+                marked,
+                *penalties,
+                settings.batch,
+                step,
             )
+            step += -(-len(part) // settings.batch)
+            training.train_labels(*own, labels, part, *of_labels)
             tell(progress, "train", epoch * count + first + len(part), total)
         losses.append(float(loss) / count)
     return weight - drift / np.float32(step), label_weight, losses
