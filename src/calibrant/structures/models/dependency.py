@@ -33,6 +33,7 @@ Weights = NDArray[np.float32]
 KIND, VERSION = "dependency", 1
 FEWEST_BITS, MOST_BITS = 8, 26
 REPORT_EVERY = 500  # sentences
+LARGEST = 1024  # temperature; the smallest is its inverse
 FEWEST_WORDS = 20  # in which most tags must be known
 
 
@@ -332,14 +333,14 @@ class DependencyModel:
         --------
         >>> model = DependencyModel(bits=10, label_bits=8, epochs=2)
         >>> model = model.fit([["I", "see"]], [["PRON", "VERB"]], [[2, 0]], [["nsubj", "root"]])
-        >>> hot = model.tempered(1e6).posterior([["I", "see"]], [["PRON", "VERB"]])
+        >>> hot = model.tempered(1000).posterior([["I", "see"]], [["PRON", "VERB"]])
         >>> hot.marginals()[0].round(3).tolist()
         [[0.5, 0.0, 0.5], [0.5, 0.5, 0.0]]
         """
         for name, value in (("arcs", arcs), ("labels", labels)):
-            if not 0 < value < np.inf:
+            if not 1 / LARGEST <= value <= LARGEST:
                 message = f"the temperature of {name} is {value}"
-                raise InputError(message, "give a positive number", code="parameter")
+                raise InputError(message, f"give 1/{LARGEST} to {LARGEST}", code="parameter")
         state = self.to_state()
         state["temperatures"] = [self.temperatures[0] * arcs, self.temperatures[1] * labels]
         model = DependencyModel.from_state(state)
@@ -408,7 +409,8 @@ class DependencyModel:
             ]
             model._arc_weight, model._label_weight = weights
             first, second = (float(value) for value in state["temperatures"])
-            require(0 < first < np.inf and 0 < second < np.inf, "a temperature is not positive")
+            fine = 0 < first <= LARGEST**2 and 0 < second <= LARGEST**2
+            require(fine and min(first, second) * LARGEST**2 >= 1, "a temperature is out of range")
             model.temperatures = first, second
             model.losses = [float(loss) for loss in state["losses"]]
         return model

@@ -114,18 +114,18 @@ def train_parser(
     given = {"epochs": epochs, "bits": bits, "l1": l1, "l2": l2, "seed": seed}
     model = DependencyModel(**{name: value for name, value in given.items() if value is not None})
     texts = [_read(source, column, progress) for source in sources]
-    text = _together(texts)
+    text = together(texts)
     held_out = None if dev is None else _read(dev, column, progress)
     assert text.tags is not None
     tags, dev_tags = text.tags, None if held_out is None else held_out.tags
     if folds:
-        tags = jackknifed(text, folds, seed, progress)
-        crf = _tagger(text.sentences, text.tags, seed, progress, "training the tagger")
+        model, crf, tags = trained_on_predicted_tags(model, text, folds, seed, progress)
         if tagger is not None:
             save_model(crf, tagger, column=column)
         if held_out is not None:
             dev_tags = crf.predict(held_out.sentences)
-    model.fit(text.sentences, tags, text.heads or [], text.relations or [], progress=progress)
+    else:
+        model.fit(text.sentences, tags, text.heads or [], text.relations or [], progress=progress)
     result = _Result(model)
     if held_out is not None:
         assert dev_tags is not None
@@ -156,6 +156,27 @@ def train_parser(
         temperature_warning=result.warning,
     )
     return result.model, record
+
+
+def trained_on_predicted_tags(
+    model: DependencyModel, text: TreeText, folds: int, seed: int = 0, progress: Progress | None = None
+) -> tuple[DependencyModel, CRFTagger, Tags]:
+    """Train a parser on jackknifed tags; also return the tagger of all sentences, and the tags.
+
+    Examples
+    --------
+    >>> words, tags = [["I", "see"], ["we", "go"]] * 4, [["PRON", "VERB"]] * 8
+    >>> names = [str(number) for number in range(8)]
+    >>> text = TreeText(words, tags, [[2, 0]] * 8, [["nsubj", "root"]] * 8, names, None, "small")
+    >>> parser, tagger, _ = trained_on_predicted_tags(DependencyModel(bits=10, epochs=2), text, 2)
+    >>> parser.predict([["we", "see"]], tagger.predict([["we", "see"]]))[0]
+    [[2, 0]]
+    """
+    assert text.tags is not None
+    tags = jackknifed(text, folds, seed, progress)
+    tagger = _tagger(text.sentences, text.tags, seed, progress, "training the tagger")
+    model.fit(text.sentences, tags, text.heads or [], text.relations or [], progress=progress)
+    return model, tagger, tags
 
 
 def jackknifed(text: TreeText, folds: int, seed: int = 0, progress: Progress | None = None) -> Tags:
@@ -266,7 +287,7 @@ def _read(source: Any, column: Column | None, progress: Progress | None) -> Tree
     return read
 
 
-def _together(texts: Sequence[TreeText]) -> TreeText:
+def together(texts: Sequence[TreeText]) -> TreeText:
     """Return all texts as one; names of sentences and documents get the number of their text."""
     if len(texts) == 1:
         return texts[0]

@@ -11,7 +11,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._checks import Floats, Integers, Pairs, one_of
+from calibrant._checks import Integers, Pairs, one_of
 from calibrant.exceptions import InputError
 from calibrant.io.atomic import check_place, keep_sources
 from calibrant.metrics.compare import accuracy
@@ -30,6 +30,7 @@ from calibrant.structures.verbs.tree_source import (
     TreeSource,
     chosen_trees,
     open_source,
+    potentials_of,
 )
 from calibrant.verbs.measuring import measured, read
 from calibrant.verbs.options import MeasuringOptions, settings_of, takes
@@ -243,11 +244,8 @@ def evaluate_parser(
 
 def fit_temperature(source: TreeSource) -> TreeTemperature:
     """Return the temperature that maximizes the likelihood of a text's gold trees."""
-    arcs: list[Floats] = []
-    for _, posterior in source.blocks():
-        arcs += [posterior.potentials(place) for place in range(posterior.sentence_count)]
     heads = list(chain.from_iterable(source.text.heads or []))
-    return fit_tree_temperature(DependencyPosterior(arcs), heads)
+    return fit_tree_temperature(DependencyPosterior(potentials_of(source)), heads)
 
 
 def _attachment(right: NDArray[np.bool_], cluster: Integers, level: float) -> Quantity:

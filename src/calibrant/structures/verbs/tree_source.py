@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain
 from typing import Any, Literal
 
@@ -182,6 +183,15 @@ def _read(
     return text
 
 
+def potentials_of(source: TreeSource) -> list[Floats]:
+    """Return the log-potentials of the arcs of each sentence of a source."""
+    return [
+        posterior.potentials(place)
+        for _, posterior in source.blocks()
+        for place in range(posterior.sentence_count)
+    ]
+
+
 @dataclass(frozen=True)
 class Chosen:
     """Head and relation of each word in the tree with the most expected correct arcs.
@@ -275,7 +285,8 @@ class TreeRows:
     @property
     def predictions(self) -> Predictions:
         """Return the rows as `calibrant.io.open_predictions` returns those of a table."""
-        classes = self.source.relations if self.query in LABELED else queries.DISTANCES
+        every = self.source.relations if self.query in LABELED else queries.DISTANCES
+        classes = [every[code] for code in self.present]
         threshold = THRESHOLD if self.query == "labeled" else None
         roles = {part: Role(part) for part in ("score", "label", "class", "cluster")}
         rows = Predictions(
@@ -284,6 +295,12 @@ class TreeRows:
         rows.codes["cluster"] = Codes(list(dict.fromkeys(self.source.text.clusters(self.cluster))))
         return rows
 
+    @cached_property
+    def present(self) -> list[int]:
+        """Return the sorted codes of classes that have rows, since views of others do not exist."""
+        codes = {code for batch in self._rows() for code in np.unique(batch.class_code).tolist()}
+        return sorted(codes)
+
     def clusters(self) -> Integers:
         """Return the code of each sentence's cluster."""
         names = self.source.text.clusters(self.cluster)
@@ -291,7 +308,14 @@ class TreeRows:
         return np.array([code[name] for name in names], np.int64)
 
     def batches(self, size: int, items: bool) -> Iterator[Batch]:
-        """Yield batches of rows."""
+        """Yield batches of rows; classes are numbered among those that are present."""
+        number = np.full(max(self.present, default=0) + 1, -1)
+        number[self.present] = np.arange(len(self.present))
+        for batch in self._rows():
+            assert batch.class_code is not None
+            yield replace(batch, class_code=number[batch.class_code])
+
+    def _rows(self) -> Iterator[Batch]:
         gold, labels = self.gold
         cluster = self.clusters()
         lengths = np.array([len(sentence) for sentence in self.source.text.sentences])
