@@ -60,8 +60,10 @@ def test_sentences_that_say_nothing_are_left_out() -> None:
 def test_without_a_best_temperature_there_is_an_error() -> None:
     arcs = sentences(20)
     posterior = DependencyPosterior(arcs)
-    with pytest.raises(InputError, match="no best temperature: every gold sequence"):
+    with pytest.raises(InputError, match="no best temperature: every gold tree"):
         fit_tree_temperature(posterior, posterior.best())
+    with pytest.raises(InputError, match="every gold label is the most probable"):
+        fit_label_temperature(np.log([[0.9, 0.1], [0.2, 0.8]]), np.array([0, 1]))
     with pytest.raises(InputError, match="no sentence of two or more words"):
         fit_tree_temperature(DependencyPosterior(np.zeros((1, 2))), [0])
 

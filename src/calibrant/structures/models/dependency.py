@@ -461,7 +461,6 @@ def _trained(
     averaged_from = settings.epochs // 2
     penalties = settings.rate, settings.l1, settings.l2
     own = text.codes, text.kinds, text.offsets, heads
-    of_labels = settings.label_bits, label_weight, label_squares, settings.rate, settings.l2
     for epoch in range(settings.epochs):
         if epoch == averaged_from:
             drift[:], step = 0.0, 1
@@ -483,7 +482,16 @@ def _trained(
                 step,
             )
             step += -(-len(part) // settings.batch)
-            training.train_labels(*own, labels, part, *of_labels)
+            training.train_labels(
+                *own,
+                labels,
+                part,
+                settings.label_bits,
+                label_weight,
+                label_squares,
+                settings.rate,
+                settings.l2,
+            )
             tell(progress, "train", epoch * count + first + len(part), total)
         losses.append(float(loss) / count)
     return weight - drift / np.float32(step), label_weight, losses

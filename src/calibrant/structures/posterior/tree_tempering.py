@@ -100,6 +100,8 @@ def fit_tree_temperature(posterior: DependencyPosterior, heads: ArrayLike) -> Tr
         message = "no sentence of two or more words has a gold tree with positive probability"
         raise InputError(message, "give more gold trees", code="empty")
     flat = np.concatenate(kept)
+    if (DependencyPosterior(arcs).best() == flat).all():
+        raise _none("tree")
 
     def loss_and_slope(temperature: float) -> tuple[float, float]:
         """Return the mean loss, and its derivative by 1/T: T times loss minus entropy."""
@@ -144,6 +146,8 @@ def fit_label_temperature(scores: Floats, labels: Integers) -> float:
 
     rows = np.arange(len(labels))
     values = scores - scores.max(axis=1, keepdims=True)
+    if (values.argmax(axis=1) == labels).all():
+        raise _none("label")
 
     def slope(logarithm: float) -> float:
         """Return the derivative of the mean loss by 1/T."""
@@ -153,3 +157,8 @@ def fit_label_temperature(scores: Floats, labels: Integers) -> float:
 
     low, high = bracket(slope, slope(0.0))
     return 1.0 if low == high else math.exp(brentq(slope, low, high, xtol=TOLERANCE))
+
+
+def _none(what: str) -> InputError:
+    message = f"there is no best temperature: every gold {what} is the most probable one"
+    return InputError(message, "give more gold data", code="undefined")

@@ -128,7 +128,7 @@ class TrainedParser(Record, frozen=True, kw_only=True):
     seed: Annotated[int, setting("Seed", "Seed of the order of sentences.")]
     version: Annotated[str, setting("calibrant", "Version of calibrant.")]
     temperature_warning: Annotated[
-        str | None, setting("Warning", "Reason why no temperature was fitted on the development text.")
+        str | None, setting("Warning", "Reason why a temperature was not fitted on the development text.")
     ] = None
 
     def remarks(self) -> Iterator[tuple[str, str]]:

@@ -111,7 +111,7 @@ def train_parser(
     for path in (output, tagger):
         if path is not None:
             check_model_place(path, dev, *sources)
-    given = {"epochs": epochs, "bits": bits, "l1": l1, "l2": l2, "seed": seed}
+    given: dict[str, Any] = {"epochs": epochs, "bits": bits, "l1": l1, "l2": l2, "seed": seed}
     model = DependencyModel(**{name: value for name, value in given.items() if value is not None})
     texts = [_read(source, column, progress) for source in sources]
     text = together(texts)
@@ -256,12 +256,18 @@ def _evaluated(model: DependencyModel, text: TreeText, tags: Tags, fit: bool) ->
     scores = float(right.mean()), float(both.mean())
     if not fit:
         return _Result(model, *scores)
+    fitted = of_labels = None
+    reasons = []
     try:
         fitted = fit_temperature(source)
+    except InputError as error:
+        reasons.append(error.message)
+    try:
         of_labels = _label_temperature(source, heads, labels)
     except InputError as error:
-        return _Result(model, *scores, warning=error.message)
-    return _Result(model.tempered(fitted.temperature, of_labels), *scores, fitted, of_labels)
+        reasons.append(error.message)
+    tempered = model.tempered(1.0 if fitted is None else fitted.temperature, of_labels or 1.0)
+    return _Result(tempered, *scores, fitted, of_labels, "; ".join(reasons) or None)
 
 
 def _label_temperature(source: TreeSource, heads: Any, labels: Any) -> float:
@@ -295,16 +301,19 @@ def together(texts: Sequence[TreeText]) -> TreeText:
     def named(names: str) -> list[str]:
         return [f"{place} {name}" for place, text in enumerate(texts) for name in getattr(text, names)]
 
+    def joined(name: str) -> list[Any]:
+        return list(chain.from_iterable(getattr(text, name) for text in texts))
+
     marked = all(text.document_ids is not None for text in texts)
     return TreeText(
-        *(list(chain.from_iterable(getattr(text, name) for text in texts)) for name in FIELDS),
+        joined("sentences"),
+        joined("tags"),
+        joined("heads"),
+        joined("relations"),
         named("sentence_ids"),
         named("document_ids") if marked else None,
         ", ".join(text.name for text in texts),
     )
-
-
-FIELDS = ("sentences", "tags", "heads", "relations")
 
 
 def _accuracy(tags: Tags, gold: Sequence[Sequence[str]]) -> float:
