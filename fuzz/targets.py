@@ -75,6 +75,11 @@ def named(suffix: str) -> Callable[[bytes], str]:
     return lambda data: suffix
 
 
+def of_arcs(data: bytes) -> str:
+    """The ending of scores of arcs, by their first bytes."""
+    return ".npz" if data.startswith(b"PK") else ".jsonl"
+
+
 def of_table(data: bytes) -> str:
     """The ending of a table, by its first bytes."""
     for start, suffix in (
@@ -204,7 +209,9 @@ def model(path: Path) -> None:
     from calibrant.structures.documents import Document, Mention
 
     found: Any = structures.load_model(path)
-    if hasattr(found, "predict"):
+    if hasattr(found, "relations"):
+        found.predict([["I", "see"], ["words"]], [["A", "B"], ["C"]])
+    elif hasattr(found, "predict"):
         found.predict([["I", "see"], ["Unknown", "words", "too"]])
         found.posterior([["I", "see"], ["words"]])
     else:
@@ -260,6 +267,26 @@ def monitor_state(path: Path) -> None:
 def posteriors(path: Path) -> None:
     """Distributions over antecedents."""
     list(structures.read_posteriors(path))
+
+
+def arc_scores(path: Path) -> None:
+    """Scores of arcs of another parser, as log-potentials and as probabilities, and their trees."""
+    from calibrant.structures.posterior import DependencyPosterior
+
+    with suppress(CalibrantError):
+        structures.read_arc_scores(path, scores="probability", rows="words")
+    found = structures.read_arc_scores(path)
+    found.in_order(found.names, [len(arcs) for arcs in found.arcs], "text")
+    small = [arcs for arcs in found.arcs if len(arcs) < 20]
+    if small:
+        DependencyPosterior(small).minimum_bayes_risk()
+
+
+def dependency_trees(path: Path) -> None:
+    """Trees, and their lines."""
+    with suppress(CalibrantError):
+        structures.read_trees(path, require_trees=False, keep_lines=True)
+    structures.read_trees(path)
 
 
 def tensor(path: Path) -> None:
@@ -325,7 +352,7 @@ LISTS = (read_folds, files.read_class_table, events.read_verbs, events.read_lexi
 TARGETS: dict[str, Target] = {
     "conllu": Target(
         "CoNLL-U",
-        (tagged_text, structures.read_documents),
+        (tagged_text, structures.read_documents, dependency_trees),
         seeds.conllu,
         named(".conllu"),
         also=("conllu",),
@@ -337,6 +364,7 @@ TARGETS: dict[str, Target] = {
         seeds.coreference,
         named(".txt"),
     ),
+    "arcs": Target("scores of arcs", (arc_scores,), seeds.arcs, of_arcs),
     "text-tables": Target(
         "tables: CSV, TSV, JSON lines, gzip", (predictions, evaluations), seeds.text_tables, of_table
     ),

@@ -23,7 +23,16 @@ from tests.test_commands import all_commands
 
 ITEMS = 900
 CLASSES = np.array(["noun", "verb", "other"])
-SLOW = {"demo", "report", "study", "data train", "coref train", "events run", "events relations"}
+SLOW = {
+    "demo",
+    "report",
+    "study",
+    "data train",
+    "coref train",
+    "parse train",
+    "events run",
+    "events relations",
+}
 """Commands whose examples take longer than a few seconds."""
 COUNTRIES = ("IRQ", "USA")
 COUNTRY_SENTENCES = ("Iraqi troops attacked Basra .", "American troops attacked Basra .")
@@ -205,6 +214,7 @@ MADE = {
 FIRST = {
     "model.json": "calibrant fit dev.parquet -o model.json",
     "pos.model": "calibrant tag train train.conllu --column xpos --model hmm -o pos.model",
+    "parser.model": "calibrant parse train train.conllu --folds 0 --epochs 1 --bits 12 -o parser.model",
     "posteriors.jsonl": "calibrant coref predict litbank test.conll -o posteriors.jsonl",
     "gum.model": "calibrant coref train train.conll --epochs 1 -o gum.model",
 }

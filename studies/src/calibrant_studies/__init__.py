@@ -37,6 +37,7 @@ NAMES = (
     "sparse",
     "synthetic",
     "tagging",
+    "trees",
 )
 
 

@@ -33,6 +33,8 @@ Weights = NDArray[np.float32]
 KIND, VERSION = "dependency", 1
 FEWEST_BITS, MOST_BITS = 8, 26
 REPORT_EVERY = 500  # sentences
+LARGEST = 1024  # temperature; the smallest is its inverse
+FEWEST_WORDS = 20  # in which most tags must be known
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,7 @@ class DependencyModel:
     relations : tuple of str
         Sorted labels of arcs; set by `fit`.
     tags : tuple of str
-        Sorted tags of the training text; set by `fit`. A tag that is not among them is an error.
+        Sorted tags of the training text; set by `fit`.
     losses : list of float
         Mean negative log-likelihood of the tree per sentence in each epoch, computed during training.
     temperatures : tuple of float
@@ -259,12 +261,7 @@ class DependencyModel:
         if self._arc_weight is None or self._label_weight is None:
             raise untrained()
         lengths = _checked(sentences, tags)
-        unknown = set(chain.from_iterable(tags)).difference(self.tags)
-        if unknown:
-            row = next(row for row, of in enumerate(tags) if unknown.intersection(of))
-            message = f"the model does not know the tag {min(unknown)!r:.40}"
-            hint = f"use tags as in its training, such as {', '.join(self.tags[:3])}"
-            raise InputError(message, hint, code="class-unknown", row=row)
+        self.check_tags(tags)
         text = encode(sentences, tags, self._frequent)
         arcs, given = [], []
         for place, length in enumerate(lengths.tolist()):
@@ -282,6 +279,28 @@ class DependencyModel:
                     score -= np.logaddexp.reduce(score, axis=2, keepdims=True)
                 given.append(score)
         return arcs, given
+
+    def check_tags(self, tags: Sentences) -> None:
+        """Raise `InputError` if the model does not know most tags of 20 or more words.
+
+        A tag that the training text lacks is no error elsewhere: features with it have weight 0.
+
+        Examples
+        --------
+        >>> model = DependencyModel(bits=10, label_bits=8, epochs=2)
+        >>> model = model.fit([["I", "see"]], [["PRON", "VERB"]], [[2, 0]], [["nsubj", "root"]])
+        >>> model.check_tags([["PRP", "VB"]] * 10)
+        Traceback (most recent call last):
+        calibrant.exceptions.InputError: row 0: the model does not know the tag 'PRP': ...
+        """
+        unknown = set(chain.from_iterable(tags)).difference(self.tags)
+        words = list(chain.from_iterable(tags)) if unknown else []
+        if len(words) >= FEWEST_WORDS and 2 * sum(tag in unknown for tag in words) > len(words):
+            row = next(row for row, of in enumerate(tags) if unknown.intersection(of))
+            first = next(tag for tag in tags[row] if tag in unknown)
+            message = f"the model does not know the tag {first!r:.40}"
+            hint = f"use tags as in its training, such as {', '.join(self.tags[:3])}"
+            raise InputError(message, hint, code="class-unknown", row=row)
 
     def predict(self, sentences: Sentences, tags: Sentences) -> tuple[list[list[int]], list[list[str]]]:
         """Return the heads and relations of the tree with the most expected correct arcs of each sentence.
@@ -314,14 +333,14 @@ class DependencyModel:
         --------
         >>> model = DependencyModel(bits=10, label_bits=8, epochs=2)
         >>> model = model.fit([["I", "see"]], [["PRON", "VERB"]], [[2, 0]], [["nsubj", "root"]])
-        >>> hot = model.tempered(1e6).posterior([["I", "see"]], [["PRON", "VERB"]])
+        >>> hot = model.tempered(1000).posterior([["I", "see"]], [["PRON", "VERB"]])
         >>> hot.marginals()[0].round(3).tolist()
         [[0.5, 0.0, 0.5], [0.5, 0.5, 0.0]]
         """
         for name, value in (("arcs", arcs), ("labels", labels)):
-            if not 0 < value < np.inf:
+            if not 1 / LARGEST <= value <= LARGEST:
                 message = f"the temperature of {name} is {value}"
-                raise InputError(message, "give a positive number", code="parameter")
+                raise InputError(message, f"give 1/{LARGEST} to {LARGEST}", code="parameter")
         state = self.to_state()
         state["temperatures"] = [self.temperatures[0] * arcs, self.temperatures[1] * labels]
         model = DependencyModel.from_state(state)
@@ -390,7 +409,8 @@ class DependencyModel:
             ]
             model._arc_weight, model._label_weight = weights
             first, second = (float(value) for value in state["temperatures"])
-            require(0 < first < np.inf and 0 < second < np.inf, "a temperature is not positive")
+            fine = 0 < first <= LARGEST**2 and 0 < second <= LARGEST**2
+            require(fine and min(first, second) * LARGEST**2 >= 1, "a temperature is out of range")
             model.temperatures = first, second
             model.losses = [float(loss) for loss in state["losses"]]
         return model
@@ -447,8 +467,20 @@ def _trained(
         order, loss = random.permutation(count), 0.0
         for first in range(0, count, REPORT_EVERY):
             part = order[first : first + REPORT_EVERY]
-            state = weight, squares, gradient, drift, touched, marked
-            loss += training.train_arcs(*own, part, settings.bits, *state, *penalties, settings.batch, step)
+            loss += training.train_arcs(
+                *own,
+                part,
+                settings.bits,
+                weight,
+                squares,
+                gradient,
+                drift,
+                touched,
+                marked,
+                *penalties,
+                settings.batch,
+                step,
+            )
             step += -(-len(part) // settings.batch)
             training.train_labels(
                 *own,
