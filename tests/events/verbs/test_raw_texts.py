@@ -14,8 +14,10 @@ TEXTS = {
     "1967-06-05": "Israel attacked Egypt on Monday. Its planes bombed two airfields.",
     "1968-08-21": "Soviet troops invaded Czechoslovakia last night. They killed dozens of civilians.",
     "1968-09-01": "France and Britain signed an agreement in London.",
-    "1968-09-02": "Der Präsident sagte am Montag, die Truppen hätten in der Nacht zwei Städte angegriffen, und "
-    "die Regierung wolle heute über die Lage beraten. Die USA invaded nichts.",
+    "1968-09-02": "Der Präsident sagte am Montag, die Truppen hätten in der Nacht zwei Städte angegriffen, "
+    "und "
+    "die Regierung wolle heute über die Lage beraten. Die Truppen seien jetzt wieder abgezogen, sagte ein "
+    "Sprecher des Ministeriums dort. Die USA invaded nichts.",
 }
 
 

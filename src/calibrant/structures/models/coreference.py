@@ -211,8 +211,8 @@ class CoreferenceModel:
     features
         ``"surface"`` needs words and mentions only, and finds heads by rules. ``"syntax"`` needs trees, which
         provide heads and traits, the relation of each mention to its governor, the governor, the arcs
-        between mentions (appositions and predicate nouns), parallel subjects and objects, and for pronouns the
-        number of closer candidates, and of subjects among them, that agree.
+        between mentions (appositions and predicate nouns), parallel subjects and objects, and for pronouns
+        the number of closer candidates, and of subjects among them, that agree.
     without
         Feature groups of `COREFERENCE_GROUPS` to leave out.
     bits

@@ -22,6 +22,7 @@ LINE = re.compile(r"\s*\n\s*")
 LONGEST_SENTENCE = 200  # words; longer ones are cut, since memory grows with the square
 BATCH = 64  # sentences whose scores are in memory together
 SQUARES = 40_000  # words squared per batch
+SHORTEST_KNOWN, FEWEST_WORDS = 4, 20  # letters and words that tell whether a text is English
 LONGEST_SUFFIX = 5  # characters of a word that decide its lemma
 KEPT_TAGS = frozenset({"PROPN", "X", "SYM", "PUNCT", "NUM"})  # words with themselves as lemma
 Allowed = tuple[str, ...] | None
@@ -284,14 +285,17 @@ def _batches(sentences: Sequence[Sequence[str]]) -> Iterator[Place]:
 
 
 def known_fraction(words: Iterable[str], vocabulary: frozenset[str]) -> float | None:
-    """Return the fraction of the first 300 words of letters that are in a vocabulary; None for few words.
+    """Return the fraction of the first 300 words of four letters or more that are in a vocabulary.
+
+    Shorter words are often the same in several languages. The result is None for fewer than 20 words.
 
     Examples
     --------
-    >>> known_fraction(["Der"] * 20 + ["in"] * 20, frozenset({"in"}))
+    >>> known_fraction(["welche"] * 20 + ["which"] * 20, frozenset({"which"}))
     0.5
     """
-    letters = [word.lower() for word in islice((word for word in words if word.isalpha()), 300)]
-    if len(letters) < 20:
+    letters = (word.lower() for word in words if word.isalpha() and len(word) >= SHORTEST_KNOWN)
+    found = list(islice(letters, 300))
+    if len(found) < FEWEST_WORDS:
         return None
-    return sum(word in vocabulary for word in letters) / len(letters)
+    return sum(word in vocabulary for word in found) / len(found)
