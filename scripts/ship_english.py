@@ -123,7 +123,7 @@ def train_parser(documents: Sequence[Document]) -> DependencyModel:
         for place in range(half, len(documents), 2):
             tags[place] = tagger.predict([list(words) for words in documents[place].sentences])
     words, _, heads, relations = columns(documents)
-    model = DependencyModel(bits=21, label_bits=14, epochs=5)
+    model = DependencyModel(bits=21, label_bits=14, epochs=5, l2=0.0)
     return model.fit(words, list(chain.from_iterable(tags)), heads, relations)
 
 
