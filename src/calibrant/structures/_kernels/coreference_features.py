@@ -275,7 +275,7 @@ def row_features(
     """
     form = mix(_PAIR, mentions[i, FORM])
     values = np.empty(PAIR_TEMPLATES, np.int64)
-    ranked = active[RANK]
+    ranked = active[RANK] and mentions[i, RELATION] >= 0  # as relations, only with trees
     rank = np.zeros((i - first + 1 if ranked else 0, 3), np.int64)
     if ranked:
         ranks(mentions, i, first, rank)
