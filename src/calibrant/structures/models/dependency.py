@@ -134,11 +134,11 @@ class DependencyModel:
         bits: int = 22,
         label_bits: int = 16,
         least: int = 3,
-        epochs: int = 8,
+        epochs: int = 6,
         batch: int = 4,
         rate: float = 0.05,
         l1: float = 0.0,
-        l2: float = 0.0,
+        l2: float = 0.005,
         seed: int = 0,
     ) -> None:
         self.settings = Settings(bits, label_bits, least, epochs, batch, rate, l1, l2, seed)
