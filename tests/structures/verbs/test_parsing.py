@@ -63,7 +63,7 @@ def test_training_says_what_it_did(place: Path) -> None:
 def test_each_fold_is_tagged_by_a_tagger_of_the_others() -> None:
     text = treebank(40)
     assert text.document_ids
-    # One document has a word of its own with a tag of its own, which no other fold can know.
+    # One document has a special word with a special tag, which no other fold can know.
     own = text.document_ids.index("d3")
     sentences, tags = [list(words) for words in text.sentences], [list(of) for of in defined(text.tags)]
     sentences[own][-1], tags[own][-1] = "zzz", "X"

@@ -135,7 +135,7 @@ def open_source(
     tagger, column, scores, rows
         As in `calibrant.structures.evaluate_parser`.
     trees, keep_lines
-        Whether the text needs gold trees, and keeps its lines.
+        True if the text needs gold trees, and if it keeps its lines.
     progress
         Called with a stage, the work done and the whole work.
     """
