@@ -296,7 +296,7 @@ def _same_bin(table: Residuals) -> tuple[float, float]:
     effect = 1.0
     if table.clusters:  # labels of a cluster that come together are as one label of that many pairs
         alone = float(np.sum(factor * table.pair[2]))
-        # Of scores within rounding of 0 or 1, nothing may be left of a single label's variance.
+        # The variance of single labels may be 0 within rounding, if all scores are near 0 or 1.
         effect = max(1.0, float(np.sum(factor * second)) / alone) if alone > 1e-300 else 1.0
         effect = min(effect, LARGEST_EFFECT)
     null, null_third = null * effect, null_third * effect**2
