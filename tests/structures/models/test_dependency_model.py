@@ -20,7 +20,7 @@ from tests.structures.treebank import treebank
 BITS = 12
 
 
-def fitted(text: TreeText, **settings: int) -> DependencyModel:
+def fitted(text: TreeText, **settings: float) -> DependencyModel:
     model = DependencyModel(**{"bits": 16, "label_bits": 10, "epochs": 3, **settings})  # type: ignore[arg-type]
     assert text.tags
     assert text.heads
@@ -50,7 +50,7 @@ def test_a_step_is_the_gradient_of_the_likelihood_of_the_tree() -> None:
 
     def loss(of: np.ndarray) -> float:
         score = np.empty((n, n + 1))
-        dependency_features.score_arcs(encoded.codes, encoded.kinds, BITS, of, score)
+        dependency_features.score_arcs(encoded.codes, encoded.kinds, BITS, of, 0, 0, score)
         return -float(DependencyPosterior(score).log_probability(np.array(one.heads[0]))[0])
 
     after = weight.copy()
@@ -59,7 +59,7 @@ def test_a_step_is_the_gradient_of_the_likelihood_of_the_tree() -> None:
     marked, touched = np.zeros(len(weight), np.bool_), np.zeros(len(weight), np.int32)
     stated = dependency_training.train_arcs(
         encoded.codes, encoded.kinds, encoded.offsets, gold, np.zeros(1, np.int64), BITS, after, squares,
-        gradient, drift, touched, marked, 1e8, 0.0, 0.0, 1, 1,
+        gradient, drift, touched, marked, 1e8, 0.0, 0.0, 1, 1, 0, np.zeros(1, np.int64),
     )  # fmt: skip
     assert stated == pytest.approx(loss(weight), rel=1e-5)
     assert not gradient.any()
@@ -98,6 +98,7 @@ def test_training_is_reproducible_and_depends_on_its_seed(text: TreeText, model:
     for same, other in zip(own, fitted(text).scores(text.sentences[:3], text.tags[:3])[0], strict=True):
         np.testing.assert_array_equal(same, other)
     assert fitted(text, seed=1).losses != model.losses
+    assert fitted(text, dropout=0.5).losses == fitted(text, dropout=0.5).losses != model.losses
     assert model.losses[0] > model.losses[-1]
 
 
@@ -120,6 +121,19 @@ def test_a_saved_parser_parses_as_before(tmp_path: Path, text: TreeText, model: 
     assert path.read_bytes() == (tmp_path / "b.model").read_bytes()
     with pytest.raises(InputError, match=r"a\.model: this is a parser, not a tagger: .*tag train"):
         load_tagger(path)
+
+
+def test_features_that_are_left_out_in_training_count_less(text: TreeText, model: DependencyModel) -> None:
+    test = treebank(200, seed=9)
+    assert test.tags
+    assert test.heads
+    found = fitted(text, dropout=0.5)
+    heads, _ = found.predict(test.sentences, test.tags)
+    right = [own == gold for own, gold in zip(chain(*heads), chain(*test.heads), strict=True)]
+    assert np.mean(right) > 0.9
+    salts = np.arange(4000)
+    left_out = [dependency_features.dropped(12345, int(salt) * 7919, 64) for salt in salts]
+    assert np.mean(left_out) == pytest.approx(0.25, abs=0.03)
 
 
 def test_temperatures_divide_potentials(text: TreeText, model: DependencyModel) -> None:
@@ -164,8 +178,9 @@ def test_bad_input_is_refused(text: TreeText, model: DependencyModel) -> None:
     assert model.posterior([["dogs"]], [["NN"]]).marginals()[0].tolist() == [[1.0, 0.0]]  # a rare tag
     with pytest.raises(InputError, match="not been trained"):
         DependencyModel().predict(*given)
-    with pytest.raises(InputError, match="bits is 40"):
-        DependencyModel(bits=40)
+    for settings, message in (({"bits": 40}, "bits is 40"), ({"dropout": 1.0}, "dropout is 1.0")):
+        with pytest.raises(InputError, match=message):
+            DependencyModel(**settings)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -177,8 +177,19 @@ def _pass(codes: Integers, kinds: Integers, k: int, between: Integers, found: in
 
 
 @jit
-def score_arcs(codes: Integers, kinds: Integers, bits: int, weight: Weights, score: Floats) -> None:
-    """Write the (n, n + 1) scores of all arcs of a sentence; a word's arc from itself is minus infinity."""
+def dropped(feature: int, salt: int, below: int) -> bool:
+    """Return True for a feature that is left out with a salt: for ``below`` of 256 salts."""
+    return (((feature + salt) * _FIRST) >> 40) & 255 < below
+
+
+@jit
+def score_arcs(
+    codes: Integers, kinds: Integers, bits: int, weight: Weights, salt: int, below: int, score: Floats
+) -> None:
+    """Write the (n, n + 1) scores of all arcs of a sentence; a word's arc from itself is minus infinity.
+
+    With ``below`` above 0, features are left out by `dropped`.
+    """
     n = score.shape[0]
     out = np.empty(MOST_FEATURES, np.int32)
     between, counts = np.empty(MOST_BETWEEN, np.int64), np.zeros(5, np.int64)
@@ -191,7 +202,8 @@ def score_arcs(codes: Integers, kinds: Integers, bits: int, weight: Weights, sco
                 count = arc_features(codes, head + PAD, word + PAD, between, found, counts, bits, out)
                 total = np.float32(0.0)
                 for k in range(count):
-                    total += weight[out[k]]
+                    if below == 0 or not dropped(out[k], salt, below):
+                        total += weight[out[k]]
                 score[word - 1, head] = total
                 found = _pass(codes, kinds, word + PAD, between, found, counts)
                 word += step

@@ -16,6 +16,7 @@ from calibrant.structures._kernels.dependency_features import (
     Weights,
     _pass,
     arc_features,
+    dropped,
     label_scores,
     score_arcs,
 )
@@ -42,12 +43,15 @@ def train_arcs(
     l2: float,
     batch: int,
     step: int,
+    below: int,
+    salts: Integers,
 ) -> float:
     """Take a step of AdaGrad after each ``batch`` sentences, in the given order; return the sum of losses.
 
     The loss of a sentence is the negative log-likelihood of its tree; its gradient is the marginal
     probability of each arc less 1 for gold arcs. ``heads`` has one row per row of ``codes``. ``drift`` sums
-    changes of weights times the number of the step, which gives the mean weights of all steps.
+    changes of weights times the number of the step, which gives the mean weights of all steps. In each
+    sentence, about ``below`` of 256 features are left out, by the sentence's salt.
     """
     out = np.empty(MOST_FEATURES, np.int32)
     between, counts = np.empty(MOST_BETWEEN, np.int64), np.zeros(5, np.int64)
@@ -57,7 +61,8 @@ def train_arcs(
         own, kind, gold = codes[first:last], kinds[first:last], heads[first:last]
         n = last - first - 2 * PAD - 1
         score, marginal = np.empty((n, n + 1)), np.empty((n, n + 1))
-        score_arcs(own, kind, bits, weight, score)
+        salt = salts[at]
+        score_arcs(own, kind, bits, weight, salt, below, score)
         loss += inside(score, marginal)
         for word in range(n):
             loss -= score[word, gold[word + 1 + PAD]]
@@ -72,6 +77,8 @@ def train_arcs(
                         count = arc_features(own, head + PAD, word + PAD, between, found, counts, bits, out)
                         for k in range(count):
                             place = out[k]
+                            if below > 0 and dropped(place, salt, below):
+                                continue
                             gradient[place] += np.float32(slope)
                             if not marked[place]:
                                 marked[place] = True

@@ -130,7 +130,7 @@ def read_arc_scores(
         ``"log"``: log-potentials, such as the scores of a biaffine parser; minus infinity forbids an arc.
         ``"probability"``: of each head of a word, summing to 1; their logarithms are the log-potentials.
     rows
-        What rows of a square matrix are: ``"heads"`` or ``"words"``.
+        Rows of a square matrix: ``"heads"`` or ``"words"``.
     progress
         Called with a stage, the number of sentences read, and None.
 

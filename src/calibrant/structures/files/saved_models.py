@@ -37,7 +37,7 @@ HEADER = "state.json"
 ARRAY = "array in"  # the only key of an object that represents an array
 COREFERENCE, DEPENDENCY = "coreference", "dependency"
 KINDS = ("hmm", "crf", COREFERENCE, DEPENDENCY)
-# What messages call each kind of model, and the command that trains it.
+# The name of each kind of model in messages, and the command that trains it.
 NAMED = {
     "hmm": ("a tagger", "calibrant tag train"),
     "crf": ("a tagger", "calibrant tag train"),

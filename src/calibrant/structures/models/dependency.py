@@ -32,6 +32,7 @@ from calibrant.structures.posterior.dependency import DependencyPosterior, check
 Weights = NDArray[np.float32]
 KIND, VERSION = "dependency", 1
 FEWEST_BITS, MOST_BITS = 8, 26
+MOST_DROPPED = 0.9
 REPORT_EVERY = 500  # sentences
 LARGEST = 1024  # temperature; the smallest is its inverse
 FEWEST_WORDS = 20  # in which most tags must be known
@@ -49,6 +50,7 @@ class Settings:
     rate: float
     l1: float
     l2: float
+    dropout: float
     seed: int
 
     def __post_init__(self) -> None:
@@ -60,6 +62,9 @@ class Settings:
             positive_integer(getattr(self, name), name)
         for name in ("rate", "l1", "l2"):
             non_negative(getattr(self, name), name)
+        if not 0 <= non_negative(self.dropout, "dropout") <= MOST_DROPPED:
+            message = f"dropout is {self.dropout}"
+            raise InputError(message, f"give 0 to {MOST_DROPPED}", code="parameter")
         positive_integer(self.seed, "seed", least=0)
 
 
@@ -96,8 +101,10 @@ class DependencyModel:
         Step size of AdaGrad.
     l1, l2
         Penalties of absolute and of half of squared weights, per step that changes a weight.
+    dropout
+        Proportion of features, 0 to 0.9, that are left out of each sentence in training, at random.
     seed
-        Seed of the order of sentences, 0 or more.
+        Seed of the order of sentences and of the features left out, 0 or more.
 
     Attributes
     ----------
@@ -134,14 +141,15 @@ class DependencyModel:
         bits: int = 22,
         label_bits: int = 16,
         least: int = 3,
-        epochs: int = 8,
+        epochs: int = 6,
         batch: int = 4,
         rate: float = 0.05,
         l1: float = 0.0,
-        l2: float = 0.0,
+        l2: float = 0.005,
+        dropout: float = 0.0,
         seed: int = 0,
     ) -> None:
-        self.settings = Settings(bits, label_bits, least, epochs, batch, rate, l1, l2, seed)
+        self.settings = Settings(bits, label_bits, least, epochs, batch, rate, l1, l2, dropout, seed)
         self.relations: tuple[str, ...] = ()
         self.tags: tuple[str, ...] = ()
         self.losses: list[float] = []
@@ -268,7 +276,7 @@ class DependencyModel:
             rows = slice(text.offsets[place], text.offsets[place + 1])
             own = text.codes[rows], text.kinds[rows]
             score = np.empty((length, length + 1))
-            features.score_arcs(*own, self.settings.bits, self._arc_weight, score)
+            features.score_arcs(*own, self.settings.bits, self._arc_weight, 0, 0, score)
             score /= self.temperatures[0]
             arcs.append(score)
             if labels:
@@ -458,6 +466,7 @@ def _trained(
     label_weight, label_squares = np.zeros((2, 1 << settings.label_bits, label_count), np.float32)
     random, count = generator(settings.seed), len(text.offsets) - 1
     losses, step, total = [], 1, count * settings.epochs
+    below = round(256 * settings.dropout)
     averaged_from = settings.epochs // 2
     penalties = settings.rate, settings.l1, settings.l2
     own = text.codes, text.kinds, text.offsets, heads
@@ -467,6 +476,7 @@ def _trained(
         order, loss = random.permutation(count), 0.0
         for first in range(0, count, REPORT_EVERY):
             part = order[first : first + REPORT_EVERY]
+            salts = random.integers(1 << 40, size=len(part)) if below else np.zeros(len(part), np.int64)
             loss += training.train_arcs(
                 *own,
                 part,
@@ -480,6 +490,8 @@ def _trained(
                 *penalties,
                 settings.batch,
                 step,
+                below,
+                salts,
             )
             step += -(-len(part) // settings.batch)
             training.train_labels(
@@ -494,4 +506,5 @@ def _trained(
             )
             tell(progress, "train", epoch * count + first + len(part), total)
         losses.append(float(loss) / count)
-    return weight - drift / np.float32(step), label_weight, losses
+    kept = np.float32(1 - below / 256)  # without dropout, so many more features are added up
+    return kept * (weight - drift / np.float32(step)), label_weight, losses

@@ -169,7 +169,7 @@ def evaluate_parser(
         Scale of the scores of arcs: ``"log"`` for log-potentials, ``"probability"`` for probabilities of the
         heads of a word.
     rows
-        What the rows of square matrices of scores are: ``"heads"`` or ``"words"``.
+        Rows of square matrices of scores: ``"heads"`` or ``"words"``.
     view
         View to measure: ``pooled`` (all rows together), ``class:NAME`` or ``classwise`` (each class). Classes
         are relations for ``relation`` and ``labeled``, and distances for ``head`` and ``arcs``. None:

@@ -135,7 +135,7 @@ def open_source(
     tagger, column, scores, rows
         As in `calibrant.structures.evaluate_parser`.
     trees, keep_lines
-        Whether the text needs gold trees, and keeps its lines.
+        True if the text needs gold trees, and if it keeps its lines.
     progress
         Called with a stage, the work done and the whole work.
     """
@@ -298,7 +298,10 @@ class TreeRows:
     @cached_property
     def present(self) -> list[int]:
         """Return the sorted codes of classes that have rows, since views of others do not exist."""
-        codes = {code for batch in self._rows() for code in np.unique(batch.class_code).tolist()}
+        codes: set[int] = set()
+        for batch in self._rows():
+            assert batch.class_code is not None
+            codes.update(np.unique(batch.class_code).tolist())
         return sorted(codes)
 
     def clusters(self) -> Integers:
