@@ -8,13 +8,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from calibrant.lazy import from_extra
 from calibrant.structures.documents import Document, Tree
-from calibrant.structures.models._tagger import ChainTagger
-from calibrant.structures.models.dependency import DependencyModel
 from calibrant.structures.models.parsing import LINE_BREAKS, PARAGRAPH
+
+if TYPE_CHECKING:
+    from calibrant.structures.models._tagger import ChainTagger
+    from calibrant.structures.models.dependency import DependencyModel
 
 START = ("S", "O")  # tags of words that start a sentence
 LONGEST_WRAPPED = 120  # characters; in a text with a longer line, each line is a paragraph
