@@ -24,7 +24,7 @@ help: ## list what can be made
 
 venv: $(READY) ## make .venv from the lock
 
-$(READY): requirements/dev.lock pyproject.toml studies/pyproject.toml scripts/make-venv.sh
+$(READY): requirements/dev.lock pyproject.toml english/pyproject.toml studies/pyproject.toml scripts/make-venv.sh
 	python=$$(scripts/find-python.sh); scripts/make-venv.sh $$python $(VENV) requirements/dev.lock --editable
 	touch $@
 

@@ -293,10 +293,10 @@ def logs() -> Iterator[bytes]:
 
 
 def models() -> Iterator[bytes]:
-    """Taggers and a model of coreference."""
+    """Taggers, a parser, and a model of coreference."""
     from calibrant.structures import save_model
     from calibrant.structures.documents import Document, Mention
-    from calibrant.structures.models import CoreferenceModel, HMMTagger
+    from calibrant.structures.models import CoreferenceModel, DependencyModel, HMMTagger
 
     yield from files(ARCHIVES, "*.model")
     mentions = [Mention(0, 0, 1), Mention(0, 2, 3), Mention(1, 0, 1), Mention(1, 2, 4)]
@@ -306,6 +306,21 @@ def models() -> Iterator[bytes]:
     yield saved(partial(save_model, resolver), "a.model")
     words, tags = [["I", "see"], ["you", "go"]], [["PRON", "VERB"], ["PRON", "VERB"]]
     yield saved(lambda path: save_model(HMMTagger().fit(words, tags), path, column="upos"), "a.model")
+    parser = DependencyModel(bits=8, label_bits=8, epochs=1)
+    parser.fit(words, tags, [[2, 0], [2, 0]], [["nsubj", "root"], ["nsubj", "root"]])
+    yield saved(partial(save_model, parser), "a.model")
+
+
+def arcs() -> Iterator[bytes]:
+    """Scores of arcs: archives with and without names, JSON lines."""
+    random = np.random.default_rng(2)
+    given = {f"s{n}": random.normal(size=(n + 1, n)) for n in (1, 2, 4)}
+    yield saved(lambda path: np.savez(path, **given), "a.npz")  # type: ignore[arg-type]
+    yield saved(lambda path: np.savez_compressed(path, *(own.T for own in given.values())), "a.npz")
+    yield "\n".join(
+        json.dumps({"id": name, "scores": own.round(2).tolist()}) for name, own in given.items()
+    ).encode()
+    yield b'{"scores": [[0.4, 1.0, 0], [null, 0.0, 0.5], [0.6, 0, 0.5]]}\n'
 
 
 def recalibrators() -> Iterator[bytes]:
@@ -388,6 +403,19 @@ def documents() -> Iterator[bytes]:
     """Dated documents, as JSON lines and as trees."""
     yield from (DATED.encode(), TREE.encode())
     yield gzip.compress(DATED.encode())
+
+
+def document_tables() -> Iterator[bytes]:
+    """Dated documents in tables."""
+    import pyarrow as pa
+    from pyarrow import parquet as pq
+
+    rows = {"id": ["a", "b"], "date": ["2001-09-11", "2001-09-12"], "text": ["They left.", 'He "left".']}
+    yield b'id,date,text\na,2001-09-11,"They, left."\nb,2001-09-12,"He ""left""."\n'
+    yield b"t;d;i\nThey left.;11.9.2001;a\n"
+    days = pa.array([date(2001, 9, 11), date(2001, 9, 12)])
+    for table in (pa.table(rows), pa.table({**rows, "date": days, "id": pa.array([1, 2])})):
+        yield saved(partial(pq.write_table, table), "a.parquet")
 
 
 def tensors() -> Iterator[bytes]:

@@ -20,7 +20,9 @@ from calibrant import estimation, evaluation, events, structures
 from calibrant import io as files
 from calibrant.evaluation.files.protocol_file import Reference, read_protocol_file
 from calibrant.evaluation.files.protocol_tables import read_item_labels
+from calibrant.events.files.dated import layout_note
 from calibrant.events.files.dated_pieces import Unread, iter_unread
+from calibrant.events.files.layout import Layout
 from calibrant.exceptions import CalibrantError
 from calibrant.io.log_scores import read_log_scores
 from calibrant.structures.files.coreference import read_folds
@@ -71,6 +73,11 @@ def entities(path: Path) -> Any:
 def named(suffix: str) -> Callable[[bytes], str]:
     """Always the same ending."""
     return lambda data: suffix
+
+
+def of_arcs(data: bytes) -> str:
+    """The ending of scores of arcs, by their first bytes."""
+    return ".npz" if data.startswith(b"PK") else ".jsonl"
 
 
 def of_table(data: bytes) -> str:
@@ -151,6 +158,19 @@ def dated(path: Path) -> None:
                 each.read()
 
 
+def dated_tables(path: Path) -> None:
+    """Documents in the rows of a table, by usual and by named columns, and as text files of a folder."""
+    for layout in (Layout(), Layout(text="t", id="i", date="d", date_from="%d.%m.%Y")):
+        with suppress(CalibrantError):
+            layout_note(path, layout)
+        with suppress(CalibrantError):
+            list(events.iter_dated(path, layout=layout))
+    folder = path.parent / "folder"
+    folder.mkdir(exist_ok=True)
+    shutil.copy(path, folder / "2001-09-11.txt")
+    list(events.iter_dated(folder))
+
+
 def predictions(path: Path) -> None:
     """A table in each of its forms."""
     for form in (None, "long", "wide"):
@@ -189,7 +209,9 @@ def model(path: Path) -> None:
     from calibrant.structures.documents import Document, Mention
 
     found: Any = structures.load_model(path)
-    if hasattr(found, "predict"):
+    if hasattr(found, "relations"):
+        found.predict([["I", "see"], ["words"]], [["A", "B"], ["C"]])
+    elif hasattr(found, "predict"):
         found.predict([["I", "see"], ["Unknown", "words", "too"]])
         found.posterior([["I", "see"], ["words"]])
     else:
@@ -245,6 +267,26 @@ def monitor_state(path: Path) -> None:
 def posteriors(path: Path) -> None:
     """Distributions over antecedents."""
     list(structures.read_posteriors(path))
+
+
+def arc_scores(path: Path) -> None:
+    """Scores of arcs of another parser, as log-potentials and as probabilities, and their trees."""
+    from calibrant.structures.posterior import DependencyPosterior
+
+    with suppress(CalibrantError):
+        structures.read_arc_scores(path, scores="probability", rows="words")
+    found = structures.read_arc_scores(path)
+    found.in_order(found.names, [len(arcs) for arcs in found.arcs], "text")
+    small = [arcs for arcs in found.arcs if len(arcs) < 20]
+    if small:
+        DependencyPosterior(small).minimum_bayes_risk()
+
+
+def dependency_trees(path: Path) -> None:
+    """Trees, and their lines."""
+    with suppress(CalibrantError):
+        structures.read_trees(path, require_trees=False, keep_lines=True)
+    structures.read_trees(path)
 
 
 def tensor(path: Path) -> None:
@@ -310,7 +352,7 @@ LISTS = (read_folds, files.read_class_table, events.read_verbs, events.read_lexi
 TARGETS: dict[str, Target] = {
     "conllu": Target(
         "CoNLL-U",
-        (tagged_text, structures.read_documents),
+        (tagged_text, structures.read_documents, dependency_trees),
         seeds.conllu,
         named(".conllu"),
         also=("conllu",),
@@ -322,6 +364,7 @@ TARGETS: dict[str, Target] = {
         seeds.coreference,
         named(".txt"),
     ),
+    "arcs": Target("scores of arcs", (arc_scores,), seeds.arcs, of_arcs),
     "text-tables": Target(
         "tables: CSV, TSV, JSON lines, gzip", (predictions, evaluations), seeds.text_tables, of_table
     ),
@@ -350,6 +393,9 @@ TARGETS: dict[str, Target] = {
         "entities in CoNLL columns", (entities,), seeds.entities, named(".conll"), longest=16_384
     ),
     "documents": Target("dated documents", (dated,), seeds.documents, named("")),
+    "document-tables": Target(
+        "dated documents in tables and folders", (dated_tables,), seeds.document_tables, of_table
+    ),
     "tensors": Target(
         "tensors of PyTorch (studies)",
         (tensor,),

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Build both distributions, calibrant and calibrant-studies: a source archive, and a wheel made from it. Check
+# Build the distributions, calibrant, calibrant-english and calibrant-studies: a source archive, and a wheel made from it. Check
 # what the package index will show of them.
 #
-#   scripts/build.sh FOLDER [VERSION]    writes FOLDER/calibrant and FOLDER/calibrant-studies; with VERSION, it
+#   scripts/build.sh FOLDER [VERSION]    writes FOLDER/calibrant, FOLDER/calibrant-english and FOLDER/calibrant-studies; with VERSION, it
 #                                        must be theirs
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -23,4 +23,5 @@ if [ -n "$version" ] && grep -q '^Repository.*/OWNER/' "$root/pyproject.toml"; t
     exit 1
 fi
 build calibrant "$root"
+build calibrant-english "$root/english"
 build calibrant-studies "$root/studies"

@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "reference" / "dependencies.md"
 STUDIES = "calibrant-studies"  # a distribution of its own, in studies/
 # Extras for users; the other extras are for development.
-EXTRAS = ("", "estimation", "plots", "spacy", "duckdb", "dask", "spark", "web", STUDIES)
+EXTRAS = ("", "estimation", "plots", "events", "spacy", "duckdb", "dask", "spark", "web", STUDIES)
 ELSEWHERE = {"pyspark": "Apache-2.0"}  # what no lock has
 HEAD = """# Dependencies and their licenses
 

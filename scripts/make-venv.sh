@@ -31,5 +31,5 @@ if ! VIRTUAL_ENV=$directory "$directory/bin/uv" pip install --quiet --compile-by
     $pip install --require-hashes --no-deps -r "$lock"
 fi
 if [ "$editable" = --editable ]; then
-    $pip install --no-deps --no-build-isolation --no-index --editable "$root" --editable "$root/studies"
+    $pip install --no-deps --no-build-isolation --no-index --editable "$root" --editable "$root/english" --editable "$root/studies"
 fi

@@ -265,7 +265,8 @@ def studies() -> str:
             "predicted variables](regression_coverage.md)), of [proportions under label shift]"
             "(label_shift_coverage.md), of [judged systems](judge_coverage.md), of [guaranteed thresholds]"
             "(threshold_coverage.md) beside MAPIE, and of [intervals in difficult situations]"
-            "(interval_limits.md). [Articles of R's dsl](dsl_articles.md) compares regressions with published ones.",
+            "(interval_limits.md). [Articles of R's dsl](dsl_articles.md) compares regressions with published "
+            "ones.",
             "",
             "The last columns count the numbers of each page by [verdict](#verdicts).",
             "",

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Build both distributions, install the wheel with its core dependencies alone, and use it far from the work tree;
+# Build the distributions, install the wheel with its core dependencies alone, and use it far from the work tree;
 # then a command of each wing.
 #
 #   scripts/test-wheel.sh [PYTHON]       installs into an environment of this Python
@@ -62,6 +62,16 @@ printf '# newdoc id = %s\n# date = 2001-02-03\n1\tIran\tIran\tPROPN\t_\t_\t2\tns
 texts=$("$bin/python" -I -c "import calibrant.data; print(calibrant.data.dated_documents())")
 "$bin/calibrant" events run "$texts" -o store --workers 1 | tail -n 1
 "$bin/calibrant" events table store --by quarter | head -n 1
+
+# Raw text needs the English models: without them the command says what to install, with them it finds events.
+mkdir news
+echo 'Israel attacked Egypt on Monday. Its planes bombed two airfields.' >"news/1967-06-05 war.txt"
+said=$("$bin/calibrant" events run news -o raw --workers 1 2>&1) && { echo "raw text was parsed without models" >&2; exit 1; }
+[[ $said == *"./english"* ]] || { echo "$said" >&2; exit 1; }
+"$away/venv/bin/python" -m pip install --quiet --no-deps --no-index "$away"/dist/calibrant-english/*.whl
+install events.lock --extra spacy # the extra events, without the models, which no index has yet
+"$bin/calibrant" events run news -o raw --workers 1 | tail -n 1
+"$bin/calibrant" events table raw --by year | grep ISR
 printf 'item,annotator,label\n1,a,x\n1,b,x\n2,a,x\n2,b,y\n3,a,y\n3,b,y\n' >labels.csv
 "$bin/calibrant" agree labels.csv | head -n 1
 "$bin/calibrant" estimate "$("$bin/python" -I -c "import calibrant.data as d; print(d.predictions('dated', 'naive-bayes'))")" |

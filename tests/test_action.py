@@ -148,10 +148,11 @@ def test_tests_run_on_every_python_that_is_supported(root: Path) -> None:
     ]
 
 
-def test_both_distributions_are_released_without_a_password(root: Path) -> None:
+def test_all_distributions_are_released_without_a_password(root: Path) -> None:
     found = loaded(root / ".github" / "workflows" / "release.yml")
     publish = found["jobs"]["publish"]
-    assert publish["strategy"]["matrix"]["distribution"] == ["calibrant", "calibrant-studies"]
+    released = publish["strategy"]["matrix"]["distribution"]
+    assert released == ["calibrant-english", "calibrant", "calibrant-studies"]
     assert publish["permissions"] == {"id-token": "write"}
     assert "secrets." not in (root / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
 

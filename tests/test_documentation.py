@@ -207,6 +207,7 @@ PRINTED += [
     "Comparison",
     "RunComparison",
     "TagEvaluation",
+    "ParserEvaluation",
     "CoreferenceEvaluation",
 ]
 PRINTED += ["LabelPlan"]

@@ -24,9 +24,10 @@ from calibrant.io import save_recalibrator
 from calibrant.outputs import outputs
 from calibrant.records import Printed, Record, Table
 from calibrant.records.formats import ASIDE
-from calibrant.structures import predict_coreference, train_coreference, train_tagger
+from calibrant.structures import predict_coreference, train_coreference, train_parser, train_tagger
 from calibrant.verbs import fit
 from tests.command_line import Run
+from tests.structures.treebank import as_conllu, treebank
 
 COMMANDS = {
     "measure": "{long.parquet}",
@@ -54,6 +55,9 @@ COMMANDS = {
     "tag train": "{tagged}/train.conllu --model hmm -o {other-tagger}",
     "tag predict": "{tagger} {tagged}/dev.conllu -o {tags.parquet}",
     "tag eval": "{tagger} {tagged}/dev.conllu --view pooled",
+    "parse train": "{trees.conllu} --folds 0 --epochs 1 --bits 12 -o {other-parser}",
+    "parse predict": "{parser} {trees.conllu} -o {parsed.conllu}",
+    "parse eval": "{parser} {trees.conllu} --dev {trees.conllu}",
     "spans": "{spans.parquet} -o {matched.parquet}",
     "coref train": "{narrated}/train.conll --epochs 1 -o {other-coref}",
     "coref predict": "{coref} {narrated}/test.conll -o {other.jsonl}",
@@ -146,6 +150,8 @@ def place_of(tagged: Path, narrated: Path, tmp_path_factory: pytest.TempPathFact
     train_tagger(tagged / "train.conllu", None, model="hmm", output=place("tagger"))
     train_coreference(narrated / "train.conll", epochs=2, output=place("coref"))
     predict_coreference(place("coref"), narrated / "test.conll", place("posteriors.jsonl"))
+    place("trees.conllu").write_text(as_conllu(treebank(40)), encoding="utf-8")
+    train_parser(place("trees.conllu"), folds=0, bits=12, epochs=1, output=place("parser"))
     place("lexicon").write_text("code,name\nPER,Peruvian\n", encoding="utf-8")
     return place
 

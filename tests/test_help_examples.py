@@ -23,7 +23,16 @@ from tests.test_commands import all_commands
 
 ITEMS = 900
 CLASSES = np.array(["noun", "verb", "other"])
-SLOW = {"demo", "report", "study", "data train", "coref train", "events run", "events relations"}
+SLOW = {
+    "demo",
+    "report",
+    "study",
+    "data train",
+    "coref train",
+    "parse train",
+    "events run",
+    "events relations",
+}
 """Commands whose examples take longer than a few seconds."""
 COUNTRIES = ("IRQ", "USA")
 COUNTRY_SENTENCES = ("Iraqi troops attacked Basra .", "American troops attacked Basra .")
@@ -99,6 +108,13 @@ def inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tagged: Path, narrat
     Path("news.jsonl").write_text("\n".join(map(json.dumps, news)), encoding="utf-8")
     Path("country_igos.txt").write_text("=== Iraq\nIRQ\tIraq\nIRQ\tIraqi\n", encoding="utf-8")
     return tmp_path
+
+
+def write_news() -> None:
+    """Write the documents of news.jsonl as text files of a folder."""
+    Path("news").mkdir()
+    for number in range(8):
+        Path(f"news/2001-0{1 + number}-01.txt").write_text(COUNTRY_SENTENCES[number % 2], encoding="utf-8")
 
 
 def write_ratings() -> None:
@@ -193,12 +209,14 @@ MADE = {
     "judge": write_judged,
     "data": write_fetched,
     "store": write_store,
+    "news": write_news,
     "en_core_web_sm": write_pipeline,
 }
 """Functions that write what commands or words of examples need."""
 FIRST = {
     "model.json": "calibrant fit dev.parquet -o model.json",
     "pos.model": "calibrant tag train train.conllu --column xpos --model hmm -o pos.model",
+    "parser.model": "calibrant parse train train.conllu --folds 0 --epochs 1 --bits 12 -o parser.model",
     "posteriors.jsonl": "calibrant coref predict litbank test.conll -o posteriors.jsonl",
     "gum.model": "calibrant coref train train.conll --epochs 1 -o gum.model",
 }

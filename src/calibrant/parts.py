@@ -23,7 +23,9 @@ PARTS = {
 
 def installing(extra: str) -> str:
     """Return the command that installs an extra: from the package index, or before a release from a clone."""
-    return f"pip install 'calibrant[{extra}]'" if RELEASED else f"pip install '.[{extra}]' in a clone"
+    if RELEASED:
+        return f"pip install 'calibrant[{extra}]'"
+    return f"pip install '.[{extra}]'{' ./english' if extra == 'events' else ''} in a clone"
 
 
 def is_here(package: str) -> bool:

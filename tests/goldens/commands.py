@@ -138,6 +138,12 @@ COMMANDS = {
     "tag-predict": "tag predict tagger.model tagged/dev.conllu -o predicted.csv",
     "tag-eval": "tag eval tagger.model tagged/test.conllu --view pooled --view top --n-bins 4",
     "tag-eval-classwise": "tag eval tagger.model tagged/test.conllu --cluster document --view classwise",
+    "parse-train": "parse train trees/train.conllu --dev trees/dev.conllu --folds 0 --epochs 2 --bits 14 "
+    "-o new.model",
+    "parse-predict": "parse predict parser.model trees/test.conllu -o predicted.conllu",
+    "parse-eval": "parse eval parser.model trees/test.conllu --n-bins 4",
+    "parse-eval-labeled": "parse eval parser.model trees/test.conllu --dev trees/dev.conllu --query labeled "
+    "--cluster document --view classwise --n-bins 3",
     "spans": "spans spans.csv gold-spans.csv -o matched.csv",
     "spans-types": "spans spans.csv gold-spans.csv --match type --repeats mean -o matched.csv",
     "coref-train": "coref train narrated/train.conll --dev narrated/dev.conll --l1 0.00001 --l1 1 --epochs 1 "
@@ -169,7 +175,7 @@ COMMANDS = {
 SLOW = (
     "report-*", "plot-*", "monitor-[!r]*", "fit-[!ipf]*", "fit-auto", "agree*[!e]", "agree-same",
     "measure-clusters",
-    "measure-[st][!e]*", "measure-threshold", "protocol", "coref-*", "events-*", "demo", "study",
+    "measure-[st][!e]*", "measure-threshold", "protocol", "coref-*", "parse-*", "events-*", "demo", "study",
     "tag-train-crf",
     "tag-eval-classwise", "slices-small",
 )  # fmt: skip

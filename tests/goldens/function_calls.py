@@ -596,6 +596,12 @@ def _trees() -> Calls:
         "DependencyPosterior.sample": lambda: made.sample(3, seed=1),
         "DependencyPosterior.subtree_probability": lambda: made.subtree_probability(0, [2, 3]),
         "DependencyPosterior.check_heads": lambda: made.check_heads(HEADS),
+        "DependencyPosterior.potentials": lambda: made.potentials(1),
+        "tempered_trees": lambda: posterior.tempered_trees(made, 2.0, 3.0).marginals(),
+        "fit_tree_temperature": lambda: posterior.fit_tree_temperature(made, HEADS),
+        "fit_label_temperature": lambda: posterior.fit_label_temperature(
+            np.log([[0.9, 0.1], [0.8, 0.2], [0.6, 0.4], [0.7, 0.3]]), np.array([0, 0, 1, 0])
+        ),
     }
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from calibrant.data import dated_documents
 from tests.made_up import write_narrated, write_tagged
+from tests.structures.treebank import write_trees
 
 COLORS = ("red", "green", "blue")
 FREQUENT = [0.6, 0.3, 0.1]
@@ -211,6 +212,7 @@ PREPARED = {
     "class-map.json": "fit classes.csv --method platt --group class --min-scores 20 -o class-map.json",
     "tagger.model": "tag train tagged/train.conllu --model hmm -o tagger.model",
     "tags.csv": "tag predict tagger.model tagged/dev.conllu --drop-below 0.05 -o tags.csv",
+    "parser.model": "parse train trees/train.conllu --folds 2 --epochs 2 --bits 14 -o parser.model",
     "coref.model": "coref train narrated/train.conll --epochs 2 -o coref.model",
     "posteriors.jsonl": "coref predict coref.model narrated/test.conll -o posteriors.jsonl",
     "events.store": "events run events.conllu -o events.store --coref coref.model --workers 1 --with-text",
@@ -224,7 +226,7 @@ def write_inputs(folder: Path) -> None:
     groups = (_binary, _undefined, _classes, _estimated, _annotated, _systems, _spans, _candidates, _judged)
     for seed, group in enumerate(groups, 20):
         group(folder, np.random.default_rng(seed))
-    for name, write in {"tagged": write_tagged, "narrated": write_narrated}.items():
+    for name, write in {"tagged": write_tagged, "narrated": write_narrated, "trees": write_trees}.items():
         (folder / name).mkdir()
         write(folder / name)
     shutil.copy(dated_documents(), folder / "events.conllu")

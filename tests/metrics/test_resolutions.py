@@ -196,3 +196,13 @@ def test_the_level_does_not_change_the_estimate() -> None:
         calibration_error(source.label, source.score, level=level).estimate for level in (0.95, 0.99)
     }
     assert len(estimates) == 1
+
+
+@pytest.mark.parametrize("off", [1e-6, 1e-9, 1e-12, 1e-16])
+@pytest.mark.parametrize("wrong", [0, 1])
+def test_scores_within_rounding_of_1_have_an_interval_in_clusters_too(off: float, wrong: int) -> None:
+    # The variance of a single label was 0 within rounding, and the design effect above all numbers.
+    label, score = np.ones(300, np.int64), np.full(300, 1 - off)
+    label[:wrong], score[::3] = 0, 1 - off / 3
+    found = error_interval(pairs(label, score, clusters=np.arange(300) // 10))
+    assert 0 <= defined(found.low) <= defined(found.high) < 0.2

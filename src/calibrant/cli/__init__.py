@@ -23,8 +23,9 @@ main = CommandGroup(
             "fit": "calibrant.cli.fit",
             "apply": "calibrant.cli.apply",
         },
-        "Structures: tags, spans, entities": {
+        "Structures: tags, trees, spans, entities": {
             "tag": "calibrant.structures.cli.tag",
+            "parse": "calibrant.structures.cli.parse",
             "spans": "calibrant.structures.cli.spans",
             "coref": "calibrant.structures.cli.coref",
         },

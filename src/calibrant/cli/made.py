@@ -26,7 +26,8 @@ SECTIONS = {
     "Columns": (
         "form", "score", "label", "prediction", "event", "score_kind", "class_column", "weight", "item",
         "system", "fold", "repeat", "annotator", "document", "start", "end", "type_column",
-        "inclusion_probability", "predicted", "fixed", "judge", "system_a", "system_b",
+        "inclusion_probability", "scores", "rows", "predicted", "fixed", "judge", "system_a", "system_b",
+        "text_column", "id_column", "date_column", "date_from",
     ),
     "Logs of evaluations": ("log_format", "normalise", "gold", "scorer", "allow_dropped"),
     "Bins, intervals and draws": (
@@ -37,14 +38,14 @@ SECTIONS = {
     "Fitting and training": (
         "group", "groups", "counts", "min_scores", "penalty", "algorithm", "pseudocount", "unseen",
         "max_iterations", "l1", "l2", "epochs", "window", "temperature", "about", "features",
-        "possessive_endings", "steps",
+        "possessive_endings", "steps", "folds", "bits",
     ),
     "Printing": ("shape", "table", "meanings", "fail_if", "width", "title"),
     "More": (
         "transport_from", "label_range", "effects", "at",
         "against", "reference", "alpha", "epsilon", "restart", "cluster_size", "label_correlation", "beta",
         "with_text", "verbs", "columns", "rates", "ontonotes", "ptb", "nyt", "train",
-        "floor", "previous", "round", "threads", "workers", "executor", "engine",
+        "floor", "dev_arcs", "previous", "round", "threads", "workers", "executor", "engine",
     ),
 }  # fmt: skip
 # Parameters of verbs that the command line sets itself, or from several options.

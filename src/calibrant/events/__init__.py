@@ -19,7 +19,8 @@ if TYPE_CHECKING:
         document_samples,
     )
     from calibrant.events.extraction import DocumentEvents, extract
-    from calibrant.events.files.dated import DatedText, check_dated, iter_dated
+    from calibrant.events.files.dated import check_dated, iter_dated
+    from calibrant.events.files.dated_text import DatedText
     from calibrant.events.files.lexicons import read_lexicon
     from calibrant.events.files.store import (
         Counts,

@@ -19,6 +19,7 @@ from calibrant.metrics.residuals import CrossedResiduals, Residuals, sum_by
 
 Group = NDArray[np.int32]
 
+LARGEST_EFFECT = 1e12  # of a design: more can only come from rounding
 _FEWEST_CLUSTERS = 1.5  # effective number; below, one cluster has more than three quarters of the weight
 _STEP = 1.4  # a resolution has at least this factor of bins more than the one before
 _MOST_DOUBLINGS = 32  # bins; beyond, each resolution has four times as many bins as the one before
@@ -294,7 +295,10 @@ def _same_bin(table: Residuals) -> tuple[float, float]:
     null, null_third = table.null
     effect = 1.0
     if table.clusters:  # labels of a cluster that come together are as one label of that many pairs
-        effect = max(1.0, float(np.sum(factor * second)) / max(float(np.sum(factor * table.pair[2])), 1e-300))
+        alone = float(np.sum(factor * table.pair[2]))
+        # The variance of single labels may be 0 within rounding, if all scores are near 0 or 1.
+        effect = max(1.0, float(np.sum(factor * second)) / alone) if alone > 1e-300 else 1.0
+        effect = min(effect, LARGEST_EFFECT)
     null, null_third = null * effect, null_third * effect**2
     expected = 2 * float(np.sum(factor**2 * null**2 * apart))
     if observed >= expected or expected < _LEAST:

@@ -19,7 +19,7 @@ from calibrant._checks import Floats
 from calibrant._kernels import clusters as kernels
 from calibrant.metrics.crossed import two_way
 from calibrant.metrics.logistic import BALANCED, NO_NOISE
-from calibrant.metrics.moments import Moments, moments_by_resolution, undefined
+from calibrant.metrics.moments import LARGEST_EFFECT, Moments, moments_by_resolution, undefined
 from calibrant.metrics.residuals import CrossedResiduals, Residuals
 from calibrant.metrics.tails import SMALLEST, clopper_pearson
 
@@ -259,7 +259,7 @@ def _contrast(table: Residuals, phi: Floats, clusters: float) -> _Contrast | Non
         cross *= 2
         # The design effect shows well even where few clusters have an event: those few tell how many labels
         # come together, not how many there are.
-        effect = observed / max(alone, 1e-300)
+        effect = min(observed / max(alone, 1e-300), LARGEST_EFFECT)
         # The sums of few clusters with events are skewed as those of as many batches of events.
         null_third *= max(1.0, effect) ** 2
         null *= effect

@@ -1,4 +1,4 @@
-"""Tag sequences, spans and entities: posteriors, models, files and verbs.
+"""Tag sequences, dependency trees, spans and entities: posteriors, models, files and verbs.
 
 This package is a wing: the core of calibrant does not import it.
 """
@@ -11,6 +11,7 @@ from calibrant.lazy import lazily
 
 if TYPE_CHECKING:
     from calibrant.structures.entity_scores import coreference_scores
+    from calibrant.structures.files.arc_scores import ArcScores, read_arc_scores
     from calibrant.structures.files.coreference import iter_documents, read_documents, read_folds
     from calibrant.structures.files.coreference_posteriors import (
         PosteriorDocument,
@@ -19,8 +20,10 @@ if TYPE_CHECKING:
         read_posteriors,
         write_posteriors,
     )
+    from calibrant.structures.files.dependency_trees import TreeText, read_trees, write_trees
     from calibrant.structures.files.saved_models import (
         load_coreference_model,
+        load_dependency_model,
         load_model,
         load_tagger,
         save_model,
@@ -40,6 +43,12 @@ if TYPE_CHECKING:
         WrittenPairs,
         WrittenPosteriors,
     )
+    from calibrant.structures.results.parsing import (
+        ParserEvaluation,
+        TrainedParser,
+        TreeTemperature,
+        WrittenTrees,
+    )
     from calibrant.structures.results.spans import MatchedSpans
     from calibrant.structures.results.tagging import (
         TagEvaluation,
@@ -50,6 +59,8 @@ if TYPE_CHECKING:
     from calibrant.structures.verbs.coreference import evaluate_coreference, predict_coreference
     from calibrant.structures.verbs.coreference_pairs import export_pairs
     from calibrant.structures.verbs.coreference_training import train_coreference
+    from calibrant.structures.verbs.parser_training import train_parser
+    from calibrant.structures.verbs.parsing import evaluate_parser, predict_trees
     from calibrant.structures.verbs.spans import match_spans
     from calibrant.structures.verbs.tagger_training import train_tagger
     from calibrant.structures.verbs.tagging import evaluate_tagger, predict_tags
@@ -58,12 +69,14 @@ else:
 
 __all__ = [
     "AntecedentTemperature",
+    "ArcScores",
     "CoreferenceCandidate",
     "CoreferenceEvaluation",
     "CoreferenceScores",
     "DocumentCoreference",
     "MatchedSpans",
     "PairWriter",
+    "ParserEvaluation",
     "PosteriorDocument",
     "PosteriorWriter",
     "PrecisionRecall",
@@ -75,16 +88,22 @@ __all__ = [
     "TaggedText",
     "TaggerCandidate",
     "TrainedCoreference",
+    "TrainedParser",
     "TrainedTagger",
+    "TreeTemperature",
+    "TreeText",
     "WrittenPairs",
     "WrittenPosteriors",
     "WrittenPredictions",
+    "WrittenTrees",
     "coreference_scores",
     "evaluate_coreference",
+    "evaluate_parser",
     "evaluate_tagger",
     "export_pairs",
     "iter_documents",
     "load_coreference_model",
+    "load_dependency_model",
     "load_model",
     "load_tagger",
     "match_spans",
@@ -92,14 +111,19 @@ __all__ = [
     "posterior_documents",
     "predict_coreference",
     "predict_tags",
+    "predict_trees",
+    "read_arc_scores",
     "read_documents",
     "read_folds",
     "read_posteriors",
     "read_spans",
     "read_tagged",
+    "read_trees",
     "save_model",
     "train_coreference",
+    "train_parser",
     "train_tagger",
     "write_coreference",
     "write_posteriors",
+    "write_trees",
 ]

@@ -7,6 +7,7 @@ from calibrant.structures.results.coreference import (
     WrittenPairs,
     WrittenPosteriors,
 )
+from calibrant.structures.results.parsing import ParserEvaluation, TrainedParser, WrittenTrees
 from calibrant.structures.results.spans import MatchedSpans
 from calibrant.structures.results.tagging import TagEvaluation, TrainedTagger, WrittenPredictions
 
@@ -15,6 +16,9 @@ OUTPUTS: dict[str, type[Record]] = {
     "coref pairs": WrittenPairs,
     "coref predict": WrittenPosteriors,
     "coref train": TrainedCoreference,
+    "parse eval": ParserEvaluation,
+    "parse predict": WrittenTrees,
+    "parse train": TrainedParser,
     "spans": MatchedSpans,
     "tag eval": TagEvaluation,
     "tag predict": WrittenPredictions,

@@ -39,6 +39,7 @@ NAMES = (
     "synthetic",
     "tagging",
     "thresholds",
+    "trees",
 )
 
 

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from calibrant.events import RULES
-from calibrant.events.files.dated import DatedText, iter_dated
+from calibrant.events.files.dated import iter_dated
+from calibrant.events.files.dated_text import DatedText
 from calibrant.events.files.store import StoredDocument
 from calibrant.events.verbs.worker import Extraction, Extractor
 from calibrant_studies._base import Row

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
 from calibrant.events import compare_lexicons
-from calibrant.exceptions import InputError
+from calibrant.exceptions import MissingExtraError
 
 CONLLU = """# newdoc id = d
 # date = 2001-09-11
@@ -52,8 +53,11 @@ def test_a_lexicon_differs_from_itself_in_nothing(files: dict[str, Path]) -> Non
     assert found.same == 4
 
 
-def test_raw_text_needs_a_pipeline_for_its_words(files: dict[str, Path], tmp_path: Path) -> None:
+def test_raw_text_needs_the_english_models_or_a_pipeline(
+    files: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "calibrant_english", None)
     text = tmp_path / "raw.jsonl"
     text.write_text(json.dumps({"id": "d", "date": "2001-09-11", "text": "Americans left."}))
-    with pytest.raises(InputError, match="needs a parser"):
+    with pytest.raises(MissingExtraError, match=r"raw text needs the English models.*events"):
         compare_lexicons(text, files["paper"])

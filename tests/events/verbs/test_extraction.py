@@ -291,12 +291,13 @@ def raw(folder: Path, text: str = "They attacked Peru.") -> Path:
     return file
 
 
-def test_raw_text_needs_a_parser(tmp_path: Path, coref: Path) -> None:
-    with pytest.raises(InputError, match=r"raw text, which needs a parser.*`parser`") as caught:
+def test_raw_text_needs_the_english_models_or_a_pipeline(
+    tmp_path: Path, coref: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "calibrant_english", None)
+    with pytest.raises(MissingExtraError, match=r"raw text needs the English models.*`parser`.*events"):
         extract_events(raw(tmp_path), tmp_path / "s", coref=coref)
-    assert str(caught.value).startswith(f"{tmp_path}/docs.jsonl, line 1: document 'a' is raw text")
-    found = extract_events(raw(tmp_path, "Nothing."), tmp_path / "t", coref=coref)
-    assert found.skipped == 1  # what cannot count needs none
+    assert not (tmp_path / "s").exists()
     pytest.importorskip("spacy")
     with pytest.raises(InputError, match="the spaCy pipeline does not exist"):
         extract_events(raw(tmp_path), tmp_path / "u", coref=coref, parser="no_such_parser")

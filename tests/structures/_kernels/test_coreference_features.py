@@ -68,6 +68,8 @@ def slow_pair(this: Any, other: Any, distance: int, tokens: list[int]) -> Iterat
     if this[f.RELATION] >= 0:
         yield f.RELATIONS, slow_mix(this[f.RELATION], other[f.RELATION]) & (2**63 - 1)
         yield f.ARC, slow_arc(this, other)
+        away = min(this[f.SENTENCE] - other[f.SENTENCE], 3)
+        yield f.PARALLEL, 16 * away + 4 * this[f.ROLE] + other[f.ROLE]
     if this[f.TYPE] != f.PRONOUN:
         words, other_words = ([tokens[t] for t in places] for places in (span, span_of_other))
         yield f.STRING_MATCH, int(words == other_words)
@@ -92,6 +94,37 @@ def slow_arc(this: Any, other: Any) -> int:
     return 0
 
 
+def slow_agree(this: Any, other: Any) -> bool:
+    """Unknown values agree with all, and a person of unknown gender with both genders of persons."""
+    f = features
+    if len({this[f.NUMBER], other[f.NUMBER]} - {f.UNKNOWN_NUMBER}) > 1:
+        return False
+    if len({this[f.PERSON], other[f.PERSON]} - {0}) > 1:
+        return False
+    genders = {this[f.GENDER], other[f.GENDER]} - {f.UNKNOWN_GENDER}
+    return len(genders) < 2 or (f.PERSON_GENDER in genders and f.NEUTER not in genders)
+
+
+def slow_ranks(mentions: Any, i: int, j: int, window: int) -> Iterator[tuple[int, int]]:
+    """(template, value) of the candidates that are closer to a mention and agree with it."""
+    f, this = features, mentions[i]
+
+    def fits(other: Any) -> bool:
+        return slow_agree(this, other) and other[f.END] <= this[f.START]
+
+    if this[f.RELATION] < 0:
+        return
+    closer = [mentions[k] for k in range(j + 1, i) if fits(mentions[k])]
+    subjects = [other for other in closer if other[f.ROLE] == f.SUBJECT]
+    if this[f.TYPE] == f.PRONOUN:
+        agrees = fits(mentions[j])
+        rank, of_subjects = (min(len(some), 6) if agrees else 7 for some in (closer, subjects))
+        yield f.RANK, rank
+        yield f.SUBJECT_RANK, 8 * of_subjects + mentions[j][f.ROLE]
+    same = [k for k in range(max(0, i - window), j) if mentions[k][f.STRING] == mentions[j][f.STRING]]
+    yield f.REPEATED, min(len(same), 4)
+
+
 def slow_features(document: Any, i: int, j: int, on: Any, bits: int) -> list[int]:
     """The features of mention i and candidate j (i itself: new), from the definitions."""
     mentions, own, tokens = (part.tolist() for part in (document.mentions, document.own, document.tokens))
@@ -102,7 +135,10 @@ def slow_features(document: Any, i: int, j: int, on: Any, bits: int) -> list[int
         return sorted(slow_place(code, with_, bits) for code in codes for with_ in (0, form))
     codes = [code ^ features.OF_LINK for code in own[i] if code]
     codes += [code ^ features.OF_CANDIDATE for code in own[j] if code]
-    pairs = slow_pair(mentions[i], mentions[j], i - j, tokens)
+    pairs = [
+        *slow_pair(mentions[i], mentions[j], i - j, tokens),
+        *slow_ranks(mentions, i, j, SMALL["window"]),
+    ]
     codes += [slow_mix(template, value) for template, value in pairs if on[template]]
     return sorted(slow_place(code, with_, bits) for code in codes for with_ in (0, form, both))
 

@@ -10,9 +10,9 @@ command = CommandGroup(
     help="Extract events from dated documents and count them by country and period, with intervals.\n\n"
     "A document counts for a country if an entity is described as the country and is the agent of a verb of "
     "force. `run` samples each document's entities, so that every document gets a probability.\n\n"
-    'Documents are JSON lines of raw text ({"id", "date", "text"}) or CoNLL-U with dates in comments. '
-    "Each command takes --json.",
-    epilog="Example: calibrant events run news.jsonl -o store --parser en_core_web_sm",
+    "Documents are text files in a folder, tables or JSON lines of raw text, or CoNLL-U with dates in "
+    "comments. Each command takes --json.",
+    epilog="Example: calibrant events run news -o store",
     commands={
         "run": "calibrant.events.cli.run",
         "lexicon": "calibrant.events.cli.lexicon",

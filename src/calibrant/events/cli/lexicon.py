@@ -33,7 +33,7 @@ def command(documents: str, second: str, printing: Printing, **options: Any) -> 
     """Count the names in DOCS that two lexicons both find, and those that only one of them finds.
 
     LEXICON is a CSV with the columns code and name, or a list in the format of country_igos.txt. DOCS has the
-    formats of `calibrant events run`; raw text needs --parser to split it into words.
+    formats of `calibrant events run`; --parser splits raw text into words, by default the English models.
     """
     from msgspec.structs import replace
 

@@ -17,7 +17,8 @@ from calibrant.events.cli._events import RULES
     "run",
     cls=Command,
     short_help="Extract events from dated documents into a store.",
-    epilog="Example: calibrant events run news.jsonl -o store --parser en_core_web_sm --workers 4\n\n"
+    epilog="Example: calibrant events run news -o store --workers 4\n\n"
+    "With a spaCy pipeline: calibrant events run news.jsonl -o store --parser en_core_web_sm\n\n"
     "On a Dask cluster: calibrant events run news.jsonl -o store --executor tcp://10.0.0.1:8786",
 )
 @click.argument("documents", metavar="DOCS")
@@ -37,6 +38,10 @@ from calibrant.events.cli._events import RULES
     samples=click.IntRange(min=20),
     rules=RULES,
     lexicon="FILE",
+    text_column="COLUMN",
+    id_column="COLUMN",
+    date_column="COLUMN",
+    date_from="PATTERN",
     seed=click.IntRange(min=0),
 )
 @click.option(
@@ -50,8 +55,10 @@ from calibrant.events.cli._events import RULES
 def command(documents: str, workers: int | None, printing: Printing, **options: Any) -> None:
     """Extract the countries for which each document counts, with probabilities from sampled entities.
 
-    DOCS is JSON lines, {"id": "...", "date": "YYYY-MM-DD", "text": "...", "title": "..."} (other keys are
-    ignored; "-" reads standard input), or CoNLL-U with a comment # date = YYYY-MM-DD in each document.
+    DOCS is a folder of .txt files with the date in each name (2001-09-11-news.txt), a table (.csv, .tsv,
+    .parquet) with the columns text, date and id, or JSON lines, {"id": "...", "date": "YYYY-MM-DD", "text":
+    "...", "title": "..."} ("-" reads them from standard input). Or it is CoNLL-U, with a comment
+    # date = YYYY-MM-DD in each document.
     Documents that cannot count are not parsed. An interrupted run continues if you repeat the command.
     """
     from calibrant._parallel import default_threads

@@ -1,15 +1,17 @@
-"""Dated documents: JSON lines of raw text, or CoNLL-U with dates in comments."""
+"""Dated documents: text files of a folder, tables, JSON lines, or CoNLL-U with dates in comments."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from datetime import date
+from collections.abc import Iterator
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any
 
+from calibrant.events.files.dated_text import DatedText, joined
+from calibrant.events.files.folders import is_table, iter_folder, iter_table, open_documents
+from calibrant.events.files.layout import Finder, Layout, Roles, day_of, finder_of, roles_of
 from calibrant.exceptions import InputError
 from calibrant.io.origin import reads_once
 from calibrant.io.text import is_json_lines, open_lines
@@ -18,61 +20,22 @@ from calibrant.progress import Progress
 from calibrant.structures.documents import Document
 from calibrant.structures.files.coreference import iter_documents
 
-Span = tuple[int, int]
-
 REPORT_EVERY = 1000
 NEW_DOCUMENT = "# newdoc"
+HINT = 'write {"id": "...", "date": "YYYY-MM-DD", "text": "..."} on one line'
 
 
-@dataclass(frozen=True, slots=True)
-class DatedText:
-    """Dated document of a file.
+def iter_dated(
+    path: str | os.PathLike[str], *, layout: Layout | None = None, progress: Progress | None = None
+) -> Iterator[DatedText]:
+    r"""Yield dated documents from a file or a folder.
 
-    Attributes
-    ----------
-    id
-        Id, unique in the file.
-    date
-        Day of the document.
-    text
-        Text of the document; for CoNLL-U, words separated by blanks with one sentence per line.
-    title
-        Title, empty if there is none.
-    document
-        Sentences, trees and mentions of CoNLL-U; None for raw text.
-    file, line
-        File, and line at which the document begins, for messages. Equality ignores them.
-    """
-
-    id: str
-    date: date
-    text: str
-    title: str = ""
-    document: Document | None = None
-    file: str | None = field(default=None, compare=False)
-    line: int | None = field(default=None, compare=False)
-
-
-def joined(sentences: Sequence[Sequence[str]]) -> tuple[str, list[list[Span]]]:
-    r"""Return a text with one sentence per line, and the character offsets of each word, ends exclusive.
-
-    Examples
-    --------
-    >>> joined([["They", "left", "."], ["Yes"]])
-    ('They left .\nYes', [[(0, 4), (5, 9), (10, 11)], [(12, 15)]])
-    """
-    spans: list[list[Span]] = []
-    place = 0
-    for words in sentences:
-        spans.append([])
-        for word in words:
-            spans[-1].append((place, place + len(word)))
-            place += len(word) + 1
-    return "\n".join(" ".join(words) for words in sentences), spans
-
-
-def iter_dated(path: str | os.PathLike[str], *, progress: Progress | None = None) -> Iterator[DatedText]:
-    r"""Yield dated documents from a file.
+    *A folder* has one text file (``.txt``, ``.txt.gz``) per document, also in its subfolders. The id is the
+    path in the folder without the ending; the date is in the path, as ``YYYY-MM-DD`` or ``YYYYMMDD`` or in
+    another form that ``layout.date_from`` describes. *Tables* (CSV, TSV, Parquet, Arrow) have one row per
+    document, with columns of the texts, dates, and optionally ids and titles. Columns with usual names, such
+    as ``body`` and ``published``, are found; ``layout`` names others. Without a column of ids, a document's
+    id is the number of its row.
 
     *JSON lines* (``.jsonl``, ``.jsonl.gz``, standard input, or content that begins with ``{``) have one
     object per line with
@@ -83,13 +46,17 @@ def iter_dated(path: str | os.PathLike[str], *, progress: Progress | None = None
       begins with blanks; other line breaks are blanks;
     - ``title``: optional, for display only.
 
-    Other keys are ignored. *CoNLL-U* has the format of `calibrant.structures.read_documents`, with a comment
+    Other keys are ignored. Keys with other usual names are found in the first object, as for tables.
+
+    *CoNLL-U* has the format of `calibrant.structures.read_documents`, with a comment
     ``# date = YYYY-MM-DD`` (or ``# meta::dateCreated``) in each document.
 
     Parameters
     ----------
     path
-        Path of the file, with or without gzip; ``-`` reads JSON lines from standard input.
+        Path of the folder, or of the file, with or without gzip; ``-`` reads JSON lines from standard input.
+    layout
+        Names of columns, and pattern of dates; None for the usual ones.
     progress
         Called with a stage, the number of documents read, and None.
 
@@ -115,17 +82,82 @@ def iter_dated(path: str | os.PathLike[str], *, progress: Progress | None = None
     ...     [(document.id, str(document.date), document.text) for document in iter_dated(file)]
     [('7', '1987-02-26', 'Rain fell.')]
     """
-    if is_json_lines(path):
-        with open_lines(path) as (name, lines):
-            yield from _from_json(name, lines, progress)
+    layout = Layout() if layout is None else layout
+    if is_conllu(path):
+        _check_no_layout(path, layout)
+        name = os.fspath(path)
+        for document in iter_documents(path, progress=progress):
+            yield dated(document, name)
         return
-    name = os.fspath(path)
-    for document in iter_documents(path, progress=progress):
-        yield dated(document, name)
+    seen: set[bytes] = set()
+    for item in _raw(path, layout):
+        key = blake2b(item.id.encode(), digest_size=16).digest()
+        if key in seen:
+            message = f"two documents have the id {item.id!r:.60}"
+            where: dict[str, Any] = {"file": item.file, "line": item.line, "row": item.row}
+            raise InputError(message, "give every document a unique id", column="id", **where)
+        seen.add(key)
+        if progress is not None and len(seen) % REPORT_EVERY == 0:
+            progress("reading", len(seen), None)
+        yield item
 
 
-def check_dated(path: str | os.PathLike[str], *, progress: Progress | None = None) -> int | None:
-    """Count the documents of a file, and check JSON lines in advance.
+def _raw(path: str | os.PathLike[str], layout: Layout) -> Iterator[DatedText]:
+    if _is_folder(path):
+        yield from iter_folder(path, layout)
+    elif is_table(path):
+        yield from iter_table(path, layout)
+    else:
+        with open_lines(path) as (name, lines):
+            yield from _from_json(name, lines, layout)
+
+
+def _is_folder(path: str | os.PathLike[str]) -> bool:
+    return not reads_once(path) and Path(path).is_dir()
+
+
+def is_conllu(path: str | os.PathLike[str]) -> bool:
+    """Return True if a path is not a folder, table or JSON lines, so that it should be CoNLL-U.
+
+    Examples
+    --------
+    >>> from calibrant.data import dated_documents
+    >>> is_conllu(dated_documents()), is_conllu("news.csv")
+    (True, False)
+    """
+    return not (_is_folder(path) or is_table(path) or is_json_lines(path))
+
+
+def _check_no_layout(path: str | os.PathLike[str], layout: Layout) -> None:
+    given = [name for name, value in vars(layout).items() if value is not None]
+    if given:
+        option = given[0] if given[0] == "date_from" else f"{given[0]}_column"
+        message = f"{option} describes folders, tables and JSON lines, and this is neither"
+        hint = "leave it out: dates of CoNLL-U are in comments # date = YYYY-MM-DD"
+        raise InputError(message, hint, code="parameter", file=os.fspath(path))
+
+
+def layout_note(path: str | os.PathLike[str], layout: Layout) -> str | None:
+    """Return a sentence on the columns that are read, if they do not have the usual names.
+
+    Examples
+    --------
+    >>> from calibrant.data import dated_documents
+    >>> layout_note(dated_documents(), Layout())
+    """
+    if reads_once(path) or _is_folder(path) or is_conllu(path):
+        return None
+    if is_table(path):
+        return open_documents(path, layout)[1].note()
+    with open_lines(path) as (name, lines):
+        line = next((line for line in lines if line.strip()), "{}")
+        return roles_of(name, list(_object(name, 1, line)), layout).note()
+
+
+def check_dated(
+    path: str | os.PathLike[str], *, layout: Layout | None = None, progress: Progress | None = None
+) -> int | None:
+    """Count the documents of a file or folder, and check those that are not CoNLL-U in advance.
 
     Returns
     -------
@@ -145,8 +177,9 @@ def check_dated(path: str | os.PathLike[str], *, progress: Progress | None = Non
     """
     if reads_once(path):
         return None
-    if is_json_lines(path):
-        return sum(1 for _ in iter_dated(path, progress=progress))
+    if not is_conllu(path):
+        return sum(1 for _ in iter_dated(path, layout=layout, progress=progress))
+    _check_no_layout(path, Layout() if layout is None else layout)
     with open_lines(path) as (_, lines):
         return max(1, sum(line.startswith(NEW_DOCUMENT) for line in lines))
 
@@ -161,50 +194,58 @@ def dated(document: Document, name: str, line: int | None = None) -> DatedText:
     return DatedText(document.name, parse_date(document.date), text, "", document, name, line)
 
 
-def _from_json(name: str, lines: Iterator[str], progress: Progress | None) -> Iterator[DatedText]:
-    seen: set[bytes] = set()
+def _from_json(name: str, lines: Iterator[str], layout: Layout) -> Iterator[DatedText]:
+    finder = None if layout.date_from is None else finder_of(layout.date_from)
+    roles = None
     for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        document = _of_line(name, number, line)
-        key = blake2b(document.id.encode(), digest_size=16).digest()
-        if key in seen:
-            message = f"two documents have the id {document.id!r:.60}"
-            raise InputError(message, "give every document a unique id", file=name, line=number, column="id")
-        seen.add(key)
-        if progress is not None and len(seen) % REPORT_EVERY == 0:
-            progress("reading", len(seen), None)
-        yield document
+        if line.strip():
+            values = _object(name, number, line)
+            roles = roles or roles_of(name, list(values), layout)
+            yield _of_object(name, number, values, roles, finder)
 
 
-def _of_line(name: str, number: int, line: str) -> DatedText:
-    hint = 'write {"id": "...", "date": "YYYY-MM-DD", "text": "..."} on one line'
-    where: dict[str, Any] = {"file": name, "line": number}
+def _object(name: str, number: int, line: str) -> dict[str, Any]:
     try:
-        values = json.loads(line)
+        values: Any = json.loads(line)
         problem = "" if isinstance(values, dict) else "the line is not a JSON object"
     except ValueError as error:
         problem = f"the line is not valid JSON ({str(error).partition(':')[0].lower()})"
     except RecursionError:
         problem = "the JSON is nested too deeply"
     if problem:
-        raise InputError(problem, hint, code="file-row", **where)
-    identity = values.get("id")
-    if isinstance(identity, int) and not isinstance(identity, bool):
-        identity = str(identity)
-    if not isinstance(identity, str) or not identity:
-        message = "there is no id" if identity in (None, "") else f"the id {identity!r:.40} is not a string"
-        raise InputError(message, "give each document an id", code="missing-value", column="id", **where)
-    day = values.get("date")
+        raise InputError(problem, HINT, code="file-row", file=name, line=number)
+    found: dict[str, Any] = values
+    return found
+
+
+def _of_object(
+    name: str, number: int, values: dict[str, Any], roles: Roles, finder: Finder | None
+) -> DatedText:
+    where: dict[str, Any] = {"file": name, "line": number}
+    identity: Any = str(number)
+    if roles.id is not None:
+        identity = values.get(roles.id)
+        if isinstance(identity, int) and not isinstance(identity, bool):
+            identity = str(identity)
+        if not isinstance(identity, str) or not identity:
+            message = (
+                "there is no id" if identity in (None, "") else f"the id {identity!r:.40} is not a string"
+            )
+            raise InputError(
+                message, "give each document an id", code="missing-value", column=roles.id, **where
+            )
+    day = values.get(roles.date)
     if not isinstance(day, str):
         message = "there is no date" if day is None else f"the date {day!r:.40} is not a string"
-        raise InputError(message, "write it as YYYY-MM-DD", code="date", column="date", **where)
+        raise InputError(message, "write it as YYYY-MM-DD", code="date", column=roles.date, **where)
     try:
-        parsed = parse_date(day)
+        parsed = day_of(day, finder)
     except InputError as error:
-        raise error.at(column="date", **where) from None
-    text = _text(values, "text", where)
-    title = "" if values.get("title") is None else _text(values, "title", where)
+        raise error.at(column=roles.date, **where) from None
+    text = _text(values, roles.text, where)
+    title = ""
+    if roles.title is not None and values.get(roles.title) is not None:
+        title = _text(values, roles.title, where)
     _text({"id": identity}, "id", where)
     return DatedText(identity, parsed, text, title, file=name, line=number)
 

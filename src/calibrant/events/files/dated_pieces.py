@@ -8,15 +8,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from calibrant.events.files.dated import DatedText, dated, iter_dated
+from calibrant.events.files.dated import dated, is_conllu, iter_dated
+from calibrant.events.files.dated_text import DatedText
+from calibrant.events.files.layout import Layout
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io.text import is_json_lines, open_lines
+from calibrant.io.text import open_lines
 from calibrant.lazy import from_extra
 from calibrant.structures.documents import Document
 from calibrant.structures.files.column_documents import first_lines
 from calibrant.structures.files.conllu_documents import MISC, ConlluDocuments
 from calibrant.structures.files.coreference import titled
-from calibrant.structures.files.sentences import is_conllu
+from calibrant.structures.files.sentences import is_conllu as looks_conllu
 
 ENTITY = "global.Entity"
 END = "# newdoc"
@@ -98,7 +100,7 @@ def source_of(item: Item) -> bytes:
     return blake2b("\0".join([*parts, item.text.strip()]).encode(), digest_size=8).digest()
 
 
-def iter_unread(path: str | os.PathLike[str]) -> Iterator[Item]:
+def iter_unread(path: str | os.PathLike[str], layout: Layout | None = None) -> Iterator[Item]:
     """Yield documents as `calibrant.events.iter_dated`, with CoNLL-U unparsed, in a tenth of the time.
 
     Raises
@@ -106,12 +108,12 @@ def iter_unread(path: str | os.PathLike[str]) -> Iterator[Item]:
     InputError
         As for `calibrant.events.iter_dated`; errors inside a CoNLL-U document are raised when it is parsed.
     """
-    if is_json_lines(path):
-        yield from iter_dated(path)
+    if not is_conllu(path):
+        yield from iter_dated(path, layout=layout)
         return
     with open_lines(path) as (name, lines):
         head = first_lines(lines)
-        if head and not head[-1].startswith("#") and head[-1].strip() and is_conllu(name, head):
+        if head and not head[-1].startswith("#") and head[-1].strip() and looks_conllu(name, head):
             yield from _Cutter(name, head).cut(lines)
             return
     yield from iter_dated(path)  # raises the error

@@ -62,6 +62,10 @@ class ExtractedEvents(Record, frozen=True, kw_only=True):
     countries: Annotated[
         int, number("Countries", "Number of countries for which these documents count.", group=DOCUMENTS)
     ]
+    parser: Annotated[
+        str | None,
+        setting("Parser", "Name or path of the parser; null for trees of the file.", headline=True),
+    ]
     coref: Annotated[
         str, setting("Coreference model", "Name or path of the coreference model.", headline=True)
     ]

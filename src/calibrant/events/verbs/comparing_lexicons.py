@@ -9,7 +9,7 @@ from calibrant.events.files.dated import iter_dated
 from calibrant.events.files.lexicons import read_lexicon
 from calibrant.events.lexicon import Lexicon, default_lexicon
 from calibrant.events.results.reading import ComparedLexicons, NameDifference
-from calibrant.events.verbs.worker import text_parser, words_of
+from calibrant.events.verbs.worker import models_of, text_parser, words_of
 from calibrant.progress import Progress
 
 SHIPPED = "default"
@@ -34,7 +34,7 @@ def compare_lexicons(
     first
         Lexicon to compare the second with. None: the included lexicon.
     parser
-        spaCy pipeline (path or name) that splits raw text into words.
+        spaCy pipeline (path or name) that splits raw text into words. None: calibrant-english.
     progress
         Called with a stage, the number of documents done, and their total (None if unknown).
 
@@ -61,7 +61,8 @@ def compare_lexicons(
     (True, 0)
     """
     lexicons = (default_lexicon() if first is None else read_lexicon(first)), read_lexicon(second)
-    loaded = None if parser is None else text_parser(parser)
+    named = models_of(documents, parser, None)[0]
+    loaded = None if named is None else text_parser(named)
     times: Counter[tuple[str, str | None, str | None]] = Counter()
     read = 0
     for item in iter_dated(documents, progress=progress):

@@ -16,8 +16,9 @@ from typing import Any, Literal
 from uuid import uuid4
 
 from calibrant._checks import FEWEST_SAMPLED, one_of, sample_count
-from calibrant.events.files.dated import check_dated
+from calibrant.events.files.dated import check_dated, layout_note
 from calibrant.events.files.dated_pieces import Item, Unread, iter_unread, source_of
+from calibrant.events.files.layout import Layout
 from calibrant.events.files.store import Manifest, StoredDocument
 from calibrant.events.files.store_writing import PART, StoreWriter
 from calibrant.events.files.verb_lists import read_verbs
@@ -25,16 +26,24 @@ from calibrant.events.lexicon import default_lexicon
 from calibrant.events.results.events import ExtractedEvents
 from calibrant.events.rules import AGENT, RULES, Rules
 from calibrant.events.verbs.settings import UNKNOWN_TEXTS, store_settings, store_sources, training_note
-from calibrant.events.verbs.worker import Extraction, Extractor
+from calibrant.events.verbs.worker import Extraction, Extractor, models_of
 from calibrant.exceptions import InputError
 from calibrant.io.tables import listed
 from calibrant.progress import Progress, tell
 from calibrant.seeds import number
+from calibrant.structures.files.english import ENGLISH
+from calibrant.structures.models.english import known_fraction
 from calibrant.structures.verbs.batches import batches_of, same_paths, span
 from calibrant.verbs.executors import workers_of
 
 SHOWN = 5
 CHANGED = "from the store in date, title or text; the store keeps the earlier version: use a new store"
+FEWEST_KNOWN = 0.5  # of the words of a text; 99 % of English news have more, other languages at most 0.25
+FOREIGN = (
+    "words of which the English models know less than half; they may be in another language or of another "
+    "kind, and have more errors"
+)
+WORD = re.compile(r"[^\W\d_]+")
 COMMENT = re.compile(r"^#.*\n", re.MULTILINE)
 
 
@@ -50,11 +59,14 @@ class Prepared:
         Texts that the coreference model was trained on.
     notes
         Notes on the lexicon.
+    vocabulary
+        Words that the English models know; empty for other parsers.
     """
 
     settings: dict[str, Any]
     trained_on: str
     notes: tuple[str, ...]
+    vocabulary: frozenset[str] = frozenset()
 
     @property
     def digest(self) -> str:
@@ -75,7 +87,8 @@ def _load(settings: Extraction) -> tuple[Extractor, Prepared]:
         for name in conflicts
     ]
     trained_on = extractor.model.trained_on or UNKNOWN_TEXTS
-    return extractor, Prepared(store_settings(settings, extractor), trained_on, tuple(notes))
+    described = store_settings(settings, extractor)
+    return extractor, Prepared(described, trained_on, tuple(notes), extractor.vocabulary)
 
 
 def _opened(settings: Extraction) -> tuple[Extractor, Prepared]:
@@ -110,8 +123,12 @@ def extract_events(
     documents: str | os.PathLike[str],
     store: str | os.PathLike[str],
     *,
-    coref: str | os.PathLike[str] = "litbank",
+    coref: str | os.PathLike[str] | None = None,
     parser: str | os.PathLike[str] | None = None,
+    text_column: str | None = None,
+    id_column: str | None = None,
+    date_column: str | None = None,
+    date_from: str | None = None,
     lexicon: str | os.PathLike[str] | None = None,
     rules: str = "default",
     role: Literal["agent", "target", "dyad"] = "agent",
@@ -133,14 +150,25 @@ def extract_events(
     Parameters
     ----------
     documents
-        Path of JSON lines or CoNLL-U, as for `calibrant.events.iter_dated`.
+        Path of a folder of text files, a table, JSON lines or CoNLL-U, as for `calibrant.events.iter_dated`.
     store
         New folder, or a store with the same settings, to which new documents are added.
     coref
-        Coreference model: a file written by `calibrant coref train`, or litbank, which is included and was
-        trained on fiction.
+        Coreference model: a file written by `calibrant coref train`, litbank, which is included and was
+        trained on fiction, or calibrant-english. None: calibrant-english for texts that it parses, otherwise
+        litbank.
     parser
-        spaCy pipeline (path or name) that parses raw text and documents without trees.
+        Parser of raw text and of documents without trees: a spaCy pipeline (path or name), or
+        calibrant-english. None: calibrant-english for raw text.
+    text_column
+        Column of a table, or key of JSON lines, with the text. None: a usual name such as text or body.
+    id_column
+        Column with the id. None: a usual name such as id; without one, the number of the row.
+    date_column
+        Column with the date. None: a usual name such as date or published.
+    date_from
+        Form of the date, in its column or in the path of a text file: codes such as ``%d.%m.%Y``, or a
+        regular expression with the groups year, month and day. None: YYYY-MM-DD, in paths also YYYYMMDD.
     lexicon
         Names of countries: a CSV with the columns code and name, or a list in the format of country_igos.txt.
         None: the included lexicon.
@@ -206,9 +234,10 @@ def extract_events(
     (14, 1)
     """
     began = time.monotonic()
+    parser, coref = models_of(documents, parser, coref)
     settings = Extraction(
-        os.fspath(coref),
-        None if parser is None else os.fspath(parser),
+        coref,
+        parser,
         None if lexicon is None else os.fspath(lexicon),
         rules_of(rules, verbs, role),
         sample_count(samples, least=FEWEST_SAMPLED),
@@ -217,18 +246,21 @@ def extract_events(
         possessive_endings,
         uuid4().hex,
     )
-    total = check_dated(documents, progress=progress)
-    done = Done()
+    layout = Layout(text_column, id_column, date_column, date_from)
+    total = check_dated(documents, layout=layout, progress=progress)
+    columns = layout_note(documents, layout)
     with ExitStack() as stack:
         pool = stack.enter_context(workers_of(executor, workers))
-        there = same_paths(settings, "coref", "parser", "lexicon")
+        named = [name for name in ("coref", "parser") if getattr(settings, name) != ENGLISH]
+        there = same_paths(settings, *named, "lexicon")
         # Every worker loads its models now; the first to finish gives the settings of the store.
         with closing(pool.map(prepare, [there] * pool.slots, lambda _: "the models")) as loading:
             prepared = next(loading)
+        done = Done(prepared.vocabulary)
         sources = store_sources(settings, prepared.trained_on)
         opening = StoreWriter(store, prepared.settings, sources=sources, part=part)
         writer = stack.enter_context(opening)
-        fresh = done.fresh(iter_unread(documents), writer)
+        fresh = done.fresh(iter_unread(documents, layout), writer)
         batches = batches_of(fresh, BATCH, size=lambda item: len(item.text), full=CHARACTERS)
         doing = partial(work, there, prepared.digest)
         results = pool.map(doing, batches, lambda batch: span([item.id for item in batch]))
@@ -240,7 +272,13 @@ def extract_events(
         writer.finish()
         problem = "was damaged, changed or missing; its documents were extracted again"
         notes = [f"{name} {problem}" for name in writer.put_aside]
-    notes = [training_note(settings.coref, prepared.trained_on), *notes, *done.notes(), *prepared.notes]
+    notes = [
+        *filter(None, [columns]),
+        training_note(settings.coref, prepared.trained_on, settings.parser),
+        *notes,
+        *done.notes(),
+        *prepared.notes,
+    ]
     return ExtractedEvents(
         store=os.fspath(store),
         documents=done.read,
@@ -248,6 +286,7 @@ def extract_events(
         skipped=done.skipped,
         matched=done.matched,
         countries=len(done.countries),
+        parser=settings.parser,
         coref=settings.coref,
         trained_on=prepared.trained_on,
         samples=settings.samples,
@@ -263,8 +302,10 @@ def extract_events(
 class Done:
     """Progress of a run."""
 
-    def __init__(self) -> None:
+    def __init__(self, vocabulary: frozenset[str] = frozenset()) -> None:
+        self.vocabulary = vocabulary
         self.read = self.kept = self.skipped = self.matched = 0
+        self.foreign: list[str] = []
         self.countries: set[str] = set()
         self.texts: set[bytes] = set()
         self.repeats: list[str] = []
@@ -277,6 +318,10 @@ class Done:
             key = blake2b(text.encode(), digest_size=16).digest()
             if text and key in self.texts:
                 self.repeats.append(item.id)
+            if self.vocabulary:
+                known = known_fraction((word[0] for word in WORD.finditer(text)), self.vocabulary)
+                if known is not None and known < FEWEST_KNOWN:
+                    self.foreign.append(item.id)
             self.texts.add(key)
             if item.id in writer:
                 self.kept += 1
@@ -292,6 +337,7 @@ class Done:
         for names, one, more, what in (
             (self.repeats, "has", "have", "the same text as an earlier one; each counts separately"),
             (self.changed, "differs", "differ", CHANGED),
+            (self.foreign, "has", "have", FOREIGN),
         ):
             if names:
                 some = f"{len(names):,} documents {more}" if names[1:] else f"1 document {one}"

@@ -16,7 +16,7 @@ from calibrant.events.results.reading import RelationCount, RelationCounts
 from calibrant.events.rules import find
 from calibrant.events.verbs.extraction import SAMPLES, rules_of
 from calibrant.events.verbs.settings import UNKNOWN_TEXTS
-from calibrant.events.verbs.worker import Extraction, Extractor
+from calibrant.events.verbs.worker import Extraction, Extractor, models_of
 from calibrant.progress import Progress
 from calibrant.seeds import number
 from calibrant.structures.documents import Document
@@ -29,7 +29,7 @@ ROOT = "(root)"
 def country_relations(
     documents: str | os.PathLike[str],
     *,
-    coref: str | os.PathLike[str] = "litbank",
+    coref: str | os.PathLike[str] | None = None,
     parser: str | os.PathLike[str] | None = None,
     lexicon: str | os.PathLike[str] | None = None,
     rules: str = "default",
@@ -73,9 +73,10 @@ def country_relations(
     >>> first.relation, first.acting > 0
     ('nsubj', True)
     """
+    parser, coref = models_of(documents, parser, coref)
     settings = Extraction(
-        os.fspath(coref),
-        None if parser is None else os.fspath(parser),
+        coref,
+        parser,
         None if lexicon is None else os.fspath(lexicon),
         rules_of(rules, None),
         sample_count(samples),

@@ -15,6 +15,7 @@ from calibrant._version import __version__
 from calibrant.events.lexicon import DEFAULT
 from calibrant.events.rules import AGENT, Rules
 from calibrant.events.verbs.worker import Extraction, Extractor
+from calibrant.structures.files.english import ENGLISH, english_about, english_folder
 from calibrant.structures.models.shipped import is_shipped
 
 UNKNOWN_TEXTS = "unknown texts"
@@ -51,12 +52,19 @@ def store_sources(settings: Extraction, trained_on: str) -> dict[str, str]:
         "coref trained on": trained_on,
         "lexicon": settings.lexicon or "default",
         "parser": settings.parser or "",
+        **({"parser trained on": english_about()["parser"]} if settings.parser == ENGLISH else {}),
         "rules": settings.rules.name,
     }
 
 
-def training_note(coref: str, trained_on: str) -> str:
-    """Warn about other kinds of text than those that a coreference model was trained on."""
+def training_note(coref: str, trained_on: str, parser: str | None = None) -> str:
+    """Warn about other kinds of text than those that the models were trained on."""
+    if parser == ENGLISH:
+        read = english_about()
+        known = f"{ENGLISH} {read['version']} found sentences, tags and trees; trained on {read['parser']}."
+        if coref == ENGLISH:
+            return f"{known} Its coreference model was trained on {trained_on}. Other texts have more errors."
+        return f"{known} {training_note(coref, trained_on)}"
     known = f"The coreference model {coref} was trained on {trained_on}."
     if is_shipped(coref):
         return (
@@ -78,6 +86,8 @@ def path_digest(path: Path) -> str:
 
 
 def _parser_digest(parser: str) -> str:
+    if parser == ENGLISH:
+        return path_digest(english_folder())
     if Path(parser).exists():
         return path_digest(Path(parser))
     from importlib.metadata import version

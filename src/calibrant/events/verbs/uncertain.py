@@ -8,7 +8,8 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from calibrant._checks import positive_integer
-from calibrant.events.files.dated import DatedText, iter_dated
+from calibrant.events.files.dated import iter_dated
+from calibrant.events.files.dated_text import DatedText
 from calibrant.events.files.store import Counts, EventStore, StoredDocument, StoredEvidence
 from calibrant.events.results.events import EvidencePair, UncertainDocument, UncertainDocuments
 from calibrant.events.verbs.tables import country_codes

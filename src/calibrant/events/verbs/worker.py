@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calibrant.events.extraction import DocumentEvents, extract
-from calibrant.events.files.dated import DatedText, joined
+from calibrant.events.files.dated import is_conllu
+from calibrant.events.files.dated_text import DatedText, joined
 from calibrant.events.files.lexicons import read_lexicon
 from calibrant.events.files.store import StoredCount, StoredDocument, StoredEvidence
 from calibrant.events.files.store_parts import MOST_ENTITIES
@@ -21,12 +22,17 @@ from calibrant.events.lexicon import Lexicon, default_lexicon
 from calibrant.events.rules import Rules, may_count
 from calibrant.exceptions import InputError
 from calibrant.structures.documents import Document
+from calibrant.structures.files.english import ENGLISH, load_english_parser
 from calibrant.structures.models.coreference import CoreferenceModel
 from calibrant.structures.verbs.coreference_source import open_model
 
 if TYPE_CHECKING:
+    from calibrant.structures.models.english import EnglishParser
     from calibrant.structures.models.parsing import TextParser
 
+    AnyParser = EnglishParser | TextParser
+
+LITBANK = "litbank"
 Places = list[list[tuple[int, int]]]
 
 
@@ -39,7 +45,7 @@ class Extraction:
     coref
         Path or name of a coreference model.
     parser
-        Path or name of a spaCy pipeline; None: the documents have trees.
+        Path or name of a spaCy pipeline, or calibrant-english; None: the documents have trees.
     lexicon
         Path of a lexicon; None for the included lexicon.
     rules, samples, seed, with_text, possessive_endings
@@ -71,7 +77,7 @@ class Extractor:
             default_lexicon() if settings.lexicon is None else read_lexicon(settings.lexicon)
         )
         self.model: CoreferenceModel = open_model(settings.coref)[0]
-        self._parser: TextParser | None = None
+        self._parser: AnyParser | None = None
         if settings.parser is not None:
             self._parser = text_parser(settings.parser)
         # The parser is not thread-safe, so threads take turns.
@@ -84,7 +90,7 @@ class Extractor:
             return self._stored(item)
         except InputError as error:
             if error.file is None:
-                error.file, error.line = item.file, item.line
+                error.file, error.line, error.row = item.file, item.line, item.row
             raise
 
     def _stored(self, item: DatedText) -> StoredDocument:
@@ -123,6 +129,11 @@ class Extractor:
             return False
         return may_count(self.words(item), self.lexicon, self.settings.rules)
 
+    @property
+    def vocabulary(self) -> frozenset[str]:
+        """Return the words that the English models know; empty for other parsers."""
+        return getattr(self._parser, "vocabulary", frozenset())
+
     def words(self, item: DatedText) -> Iterable[list[str]]:
         """Return the words of each sentence, before anything is parsed."""
         return words_of(item, self._parser)
@@ -140,20 +151,33 @@ class Extractor:
                 raise InputError(
                     message, "give a spaCy pipeline that parses it (`parser`)", code="missing-value"
                 )
-            from calibrant.structures.models.parsing import parse
-
-            document = next(parse([document], self._parser.nlp))
+            document = self._parser.trees(document)
         return document, joined(document.sentences)[1]
 
 
-def text_parser(path: str | os.PathLike[str]) -> TextParser:
-    """Load a spaCy pipeline for raw text."""
+def text_parser(path: str | os.PathLike[str]) -> AnyParser:
+    """Load the English models or a spaCy pipeline for raw text."""
+    if os.fspath(path) == ENGLISH:
+        return load_english_parser()
     from calibrant.structures.models.parsing import TextParser
 
     return TextParser(path)
 
 
-def words_of(item: DatedText, parser: TextParser | None) -> Iterable[list[str]]:
+def models_of(
+    documents: str | os.PathLike[str],
+    parser: str | os.PathLike[str] | None,
+    coref: str | os.PathLike[str] | None,
+) -> tuple[str | None, str]:
+    """Return the parser and the coreference model: raw text without a pipeline gets the English models."""
+    if parser is None and not is_conllu(documents):
+        parser = ENGLISH
+    if coref is None:
+        coref = ENGLISH if parser is not None and os.fspath(parser) == ENGLISH else LITBANK
+    return None if parser is None else os.fspath(parser), os.fspath(coref)
+
+
+def words_of(item: DatedText, parser: AnyParser | None) -> Iterable[list[str]]:
     """Return the words of each sentence of a document; a pipeline's tokenizer splits raw text."""
     if item.document is not None:
         return map(list, item.document.sentences)

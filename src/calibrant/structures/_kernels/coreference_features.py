@@ -30,9 +30,13 @@ from calibrant._kernels.jit import Floats, Integers, jit
     RELATION,
     TOP_PLACE,
     GOVERNOR_PLACE,
-) = range(16)
-COLUMN_COUNT = 16
+    PERSON,
+    ROLE,
+) = range(18)
+COLUMN_COUNT = 18
 PRONOUN = 0  # in TYPE
+NEUTER, PERSON_GENDER, UNKNOWN_GENDER, UNKNOWN_NUMBER = 2, 3, 4, 2  # in GENDER and NUMBER
+SUBJECT = 1  # in ROLE; others are 2 for an object, 3 for a possessor, 0
 
 # Templates of pairs.
 (
@@ -53,8 +57,14 @@ PRONOUN = 0  # in TYPE
     HEAD_WORDS,
     RELATIONS,
     ARC,
-) = range(17)
-PAIR_TEMPLATES = 17
+    RANK,
+    SUBJECT_RANK,
+    PARALLEL,
+    REPEATED,
+) = range(21)
+PAIR_TEMPLATES = 21
+FURTHEST_RANK = 6
+MOST_REPEATS = 4
 OWN_TEMPLATES = 16  # first template of single mentions, whose codes have separate marks
 FURTHEST_QUOTATION = 4
 # Marks that distinguish the codes of features of the mention, before a link or as a new entity, and of the
@@ -162,6 +172,46 @@ def arc_value(this: Integers, other: Integers) -> int:
 
 
 @jit
+def agree(this: Integers, other: Integers) -> bool:
+    """Return True if gender, number and person of two mentions may be those of one entity."""
+    if this[NUMBER] != other[NUMBER] and this[NUMBER] != UNKNOWN_NUMBER and other[NUMBER] != UNKNOWN_NUMBER:
+        return False
+    if this[PERSON] != other[PERSON] and this[PERSON] != 0 and other[PERSON] != 0:
+        return False
+    one, two = this[GENDER], other[GENDER]
+    if one == two or UNKNOWN_GENDER in (one, two):
+        return True
+    return PERSON_GENDER in (one, two) and NEUTER not in (one, two)
+
+
+@jit
+def ranks(mentions: Integers, i: int, first: int, rank: Integers) -> None:
+    """Write, for each candidate of mention ``i``, the counts of closer candidates that agree with it.
+
+    The columns are the closer agreeing candidates, those of them that are subjects, and the earlier mentions
+    of the window with the same words. Mentions that contain mention ``i`` are not counted.
+    """
+    this = mentions[i]
+    closer = subjects = 0
+    for c in range(i - first - 1, -1, -1):
+        other = mentions[first + c]
+        fits = agree(this, other) and other[END] <= this[START]
+        rank[c, 0] = min(closer, FURTHEST_RANK) if fits else FURTHEST_RANK + 1
+        rank[c, 1] = min(subjects, FURTHEST_RANK) if fits else FURTHEST_RANK + 1
+        if fits:
+            closer += 1
+            subjects += other[ROLE] == SUBJECT
+    for c in range(i - first):
+        count = 0
+        for b in range(c):
+            if mentions[first + b, STRING] == mentions[first + c, STRING]:
+                count += 1
+                if count == MOST_REPEATS:
+                    break
+        rank[c, 2] = count
+
+
+@jit
 def pair_values(
     mentions: Integers, tokens: Integers, i: int, j: int, active: NDArray[np.bool_], values: Integers
 ) -> None:
@@ -188,6 +238,8 @@ def pair_values(
     if this[RELATION] >= 0:
         values[RELATIONS] = mix(this[RELATION], other[RELATION]) & 0x7FFFFFFFFFFFFFFF
         values[ARC] = arc_value(this, other)
+        away = min(this[SENTENCE] - other[SENTENCE], 3)
+        values[PARALLEL] = 16 * away + 4 * this[ROLE] + other[ROLE]
     if this[TYPE] != PRONOUN:
         values[STRING_MATCH] = 1 if this[STRING] == other[STRING] else 0
         values[HEAD_MATCH] = 1 if this[HEAD] == other[HEAD] else 0
@@ -223,6 +275,10 @@ def row_features(
     """
     form = mix(_PAIR, mentions[i, FORM])
     values = np.empty(PAIR_TEMPLATES, np.int64)
+    ranked = active[RANK] and mentions[i, RELATION] >= 0  # as relations, only with trees
+    rank = np.zeros((i - first + 1 if ranked else 0, 3), np.int64)
+    if ranked:
+        ranks(mentions, i, first, rank)
     for c in range(i - first + 1):
         j = first + c
         new = j == i
@@ -252,6 +308,10 @@ def row_features(
                 row[k + 2] = place(code, both, bits)
                 k += 3
         pair_values(mentions, tokens, i, j, active, values)
+        if ranked:
+            values[RANK] = rank[c, 0] if mentions[i, TYPE] == PRONOUN else -1
+            values[SUBJECT_RANK] = 8 * rank[c, 1] + mentions[j, ROLE] if mentions[i, TYPE] == PRONOUN else -1
+            values[REPEATED] = rank[c, 2]
         for t in range(PAIR_TEMPLATES):
             if values[t] >= 0:
                 code = mix(t, values[t])

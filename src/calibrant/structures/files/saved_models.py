@@ -26,17 +26,24 @@ from calibrant.io.envelope import Envelope, Version, file_bytes
 from calibrant.io.origin import array_of, members, reading, reads_once, truncated
 
 if TYPE_CHECKING:
-    from calibrant.structures.models import CoreferenceModel, CRFTagger, HMMTagger
+    from calibrant.structures.models import CoreferenceModel, CRFTagger, DependencyModel, HMMTagger
     from calibrant.structures.models.features import FeatureFunction
 
     Tagger = CRFTagger | HMMTagger
-    Model = Tagger | CoreferenceModel
+    Model = Tagger | CoreferenceModel | DependencyModel
 
 FORMAT = "calibrant model"
 HEADER = "state.json"
 ARRAY = "array in"  # the only key of an object that represents an array
-COREFERENCE = "coreference"
-KINDS = ("hmm", "crf", COREFERENCE)
+COREFERENCE, DEPENDENCY = "coreference", "dependency"
+KINDS = ("hmm", "crf", COREFERENCE, DEPENDENCY)
+# The name of each kind of model in messages, and the command that trains it.
+NAMED = {
+    "hmm": ("a tagger", "calibrant tag train"),
+    "crf": ("a tagger", "calibrant tag train"),
+    COREFERENCE: ("a coreference model", "calibrant coref train"),
+    DEPENDENCY: ("a parser", "calibrant parse train"),
+}
 EPOCH = (1980, 1, 1, 0, 0, 0)
 ZIP = b"PK\x03\x04"
 PLAIN = (str, int, float, bool, type(None))
@@ -57,7 +64,7 @@ ENVELOPE = Envelope(
     _Header,
     1,
     "model",
-    "train a model with calibrant tag train or calibrant coref train",
+    "train a model with calibrant tag train, coref train or parse train",
     AGAIN,
     key="version",
 )
@@ -69,7 +76,7 @@ def save_model(model: Model, path: str | os.PathLike[str], *, column: str | int 
     Parameters
     ----------
     model
-        Trained `HMMTagger`, `CRFTagger` or `CoreferenceModel`.
+        Trained `HMMTagger`, `CRFTagger`, `CoreferenceModel` or `DependencyModel`.
     path
         File to write, without ``.gz``, since the content is compressed.
     column
@@ -94,7 +101,7 @@ def save_model(model: Model, path: str | os.PathLike[str], *, column: str | int 
         message = f"models of kind {kind!r} cannot be saved"
         if kind is None:
             message = f"an object of type {type(model).__name__} is not a model"
-        hint = "save an HMMTagger, a CRFTagger or a CoreferenceModel"
+        hint = "save an HMMTagger, a CRFTagger, a CoreferenceModel or a DependencyModel"
         raise InputError(message, hint, code="parameter", file=name)
     arrays: dict[str, NDArray[Any]] = {}
     header = {"format": FORMAT, "version": ENVELOPE.version, "state": _without_arrays(state, "", arrays)}
@@ -125,8 +132,9 @@ def load_model(path: str | os.PathLike[str], *, features: FeatureFunction | None
 
     Returns
     -------
-    HMMTagger, CRFTagger or CoreferenceModel
-        Model of the file; `load_tagger` and `load_coreference_model` accept only one kind.
+    HMMTagger, CRFTagger, CoreferenceModel or DependencyModel
+        Model of the file; `load_tagger`, `load_coreference_model` and `load_dependency_model` accept only one
+        kind.
 
     Raises
     ------
@@ -169,9 +177,10 @@ def _load(path: str | os.PathLike[str], header: _Header, features: FeatureFuncti
             from calibrant.structures.models import HMMTagger
 
             return HMMTagger.from_state(state)
-        from calibrant.structures.models import CoreferenceModel
+        from calibrant.structures import models
 
-        model = CoreferenceModel.from_state(state)
+        family: Any = models.CoreferenceModel if kind == COREFERENCE else models.DependencyModel
+        model = family.from_state(state)
     model.trained_on = header.trained_on
     return model
 
@@ -188,10 +197,7 @@ def load_tagger(path: str | os.PathLike[str], *, features: FeatureFunction | Non
     ...     load_tagger(f"{folder}/small.model").tags
     ('PRP',)
     """
-    header = _header(os.fspath(path))
-    if header.state.get("kind") == COREFERENCE:
-        raise _other(path, "a coreference model", "a tagger", "calibrant tag train")
-    tagger: Tagger = _load(path, header, features)
+    tagger: Tagger = _load(path, _header_of(path, "crf", "hmm"), features)
     return tagger
 
 
@@ -208,10 +214,26 @@ def load_coreference_model(path: str | os.PathLike[str]) -> CoreferenceModel:
     Traceback (most recent call last):
     calibrant.exceptions.InputError: ...small.model: this is a tagger, not a coreference model: ...
     """
-    header = _header(os.fspath(path))
-    if header.state.get("kind") in ("crf", "hmm"):
-        raise _other(path, "a tagger", "a coreference model", "calibrant coref train")
-    model: CoreferenceModel = _load(path, header, None)
+    model: CoreferenceModel = _load(path, _header_of(path, COREFERENCE), None)
+    return model
+
+
+def load_dependency_model(path: str | os.PathLike[str]) -> DependencyModel:
+    """Load a parser written by `save_model`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from calibrant.structures.models import DependencyModel
+    >>> model = DependencyModel(bits=10, label_bits=8, epochs=9)
+    >>> model = model.fit([["I", "see"]], [["PRON", "VERB"]], [[2, 0]], [["nsubj", "root"]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(model, f"{folder}/small.model", column="upos")
+    ...     loaded = load_dependency_model(f"{folder}/small.model")
+    >>> loaded.predict([["I", "see"]], [["PRON", "VERB"]])
+    ([[2, 0]], [['nsubj', 'root']])
+    """
+    model: DependencyModel = _load(path, _header_of(path, DEPENDENCY), None)
     return model
 
 
@@ -320,6 +342,12 @@ def _with_arrays(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
     return value
 
 
-def _other(path: str | os.PathLike[str], content: str, wanted: str, command: str) -> InputError:
-    message, hint = f"this is {content}, not {wanted}", f"train a model with {command}"
-    return InputError(message, hint, code="parameter", file=os.fspath(path))
+def _header_of(path: str | os.PathLike[str], *kinds: str) -> _Header:
+    """Return the header of a model; raise `InputError` for another known kind."""
+    header = _header(os.fspath(path))
+    kind = header.state.get("kind")
+    if isinstance(kind, str) and kind in NAMED and kind not in kinds:
+        wanted, command = NAMED[kinds[0]]
+        message = f"this is {NAMED[kind][0]}, not {wanted}"
+        raise InputError(message, f"train a model with {command}", code="parameter", file=os.fspath(path))
+    return header

@@ -1,4 +1,4 @@
-"""Reference models for tagging and coreference."""
+"""Reference models for tagging, parsing and coreference."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from calibrant.structures.models.coreference import COREFERENCE_GROUPS, PAPER_COSTS, CoreferenceModel
     from calibrant.structures.models.crf import L2_PENALTIES, CRFTagger
     from calibrant.structures.models.crf_adagrad import Penalty
+    from calibrant.structures.models.dependency import DependencyModel
     from calibrant.structures.models.features import (
         FEATURE_GROUPS,
         FEATURE_SETS,
@@ -41,6 +42,7 @@ __all__ = [
     "Candidate",
     "Choice",
     "CoreferenceModel",
+    "DependencyModel",
     "HMMTagger",
     "Penalty",
     "SpacyTagger",

@@ -21,6 +21,7 @@ from calibrant.structures.models._tagger import untrained
 from calibrant.structures.models.coreference_encoding import (
     GROUPS,
     LARGEST_CODE,
+    LATER,
     LEXICAL,
     OWN,
     Encoded,
@@ -209,8 +210,9 @@ class CoreferenceModel:
     ----------
     features
         ``"surface"`` needs words and mentions only, and finds heads by rules. ``"syntax"`` needs trees, which
-        provide heads and traits, the relation of each mention to its governor, the governor, and the arcs
-        between mentions (appositions and predicate nouns).
+        provide heads and traits, the relation of each mention to its governor, the governor, the arcs
+        between mentions (appositions and predicate nouns), parallel subjects and objects, and for pronouns
+        the number of closer candidates, and of subjects among them, that agree.
     without
         Feature groups of `COREFERENCE_GROUPS` to leave out.
     bits
@@ -469,6 +471,8 @@ class CoreferenceModel:
             "version": VERSION,
             "features": self.features,
             "without": [name for name in chosen_groups(self.features, ()) if name not in self.groups],
+            # Stores keep digests of states, so those of models without the later groups do not change.
+            **({"groups": list(self.groups)} if set(LATER) & set(self.groups) else {}),
             "bits": self._features.bits,
             "window": self.window,
             "least": self.least,
@@ -493,6 +497,8 @@ class CoreferenceModel:
         check_kind(state, KIND, VERSION)
         with reading_state():
             arguments = {name: state[name] for name in ARGUMENTS}
+            if "groups" not in state and arguments["features"] == "syntax":
+                arguments["without"] = [*arguments["without"], *LATER]
             frequent = [_codes(codes) for codes in state["frequent"]]
             require(len(frequent) == len(LEXICAL), "kinds of frequent words are missing")
             place, weight = _codes(state["place"]), np.asarray(state["weight"])

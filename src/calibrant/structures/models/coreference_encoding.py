@@ -44,9 +44,13 @@ GROUPS: Mapping[str, tuple[tuple[str, ...], tuple[int, ...]]] = MappingProxyType
         "relation": (("relation",), (kernel.RELATIONS,)),
         "arc": ((), (kernel.ARC,)),
         "governor": (("governor",), ()),
+        "rank": ((), (kernel.RANK, kernel.SUBJECT_RANK, kernel.REPEATED)),
+        "parallel": ((), (kernel.PARALLEL,)),
     }
 )
-NEED_TREES = ("relation", "arc", "governor")
+LATER = ("rank", "parallel")  # groups that models of earlier releases do not have
+NEED_TREES = ("relation", "arc", "governor", *LATER)
+ROLES = {"nsubj": kernel.SUBJECT, "obj": 2, "iobj": 2, "obl": 2, "nmod:poss": 3, "nmod:unmarked": 0}
 LONGEST_QUOTATION = 300  # words; an unclosed quotation ends here
 LONGEST = 20  # words; longer mentions are treated as this long
 LARGEST_CODE = (1 << 32) - 1
@@ -123,6 +127,7 @@ def encode(document: Document, *, trees: bool, quotations: bool = True) -> Encod
         (kernel.NUMBER, [NUMBERS.index(of.number) for of in mention_traits]),
         (kernel.SPEAKER, speaker[spans[:, 0]]),
         (kernel.QUOTATION, quoted),
+        (kernel.PERSON, [of.person for of in mention_traits]),
         (kernel.STRING, strings),
         (kernel.HEAD, tokens[head]),
     ):
@@ -214,6 +219,8 @@ def _add_syntax(
         table[row, kernel.TOP_PLACE] = base[row] + top
         table[row, kernel.GOVERNOR_PLACE] = base[row] + governor if governor >= 0 else NOTHING
         table[row, kernel.RELATION] = own[row, OWN.index("relation")] = code_of(tree.relations[top])
+        relation = tree.relations[top]
+        table[row, kernel.ROLE] = ROLES.get(relation, ROLES.get(relation.partition(":")[0], 0))
         word, tag = "", ""
         if governor >= 0:
             word, tag = document.sentences[sentence][governor].lower(), tree.tags[governor]

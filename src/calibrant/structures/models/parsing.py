@@ -183,6 +183,16 @@ class TextParser:
         when = None if day is None else day.isoformat()
         return Document(name, sentences, trees=trees, date=when), places
 
+    def trees(self, document: Document) -> Document:
+        """Return a document with trees for its sentences.
+
+        Parameters
+        ----------
+        document
+            Document with sentences; its trees are replaced.
+        """
+        return next(parse([document], self.nlp))
+
     def _docs(self, text: str) -> Iterator[tuple[Doc, list[int]]]:
         """Yield paragraphs without blank words, and the offsets of their words in the text."""
         from spacy.tokens import Doc

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
         fit_temperature,
         tempered,
     )
+    from calibrant.structures.posterior.tree_tempering import (
+        fit_label_temperature,
+        fit_tree_temperature,
+        tempered_trees,
+    )
 else:
     __getattr__, __dir__ = lazily(__name__)
 
@@ -29,10 +34,13 @@ __all__ = [
     "Spans",
     "antecedent_losses",
     "fit_antecedent_temperature",
+    "fit_label_temperature",
     "fit_temperature",
+    "fit_tree_temperature",
     "gold_spans",
     "likely_spans",
     "probable_entities",
     "span_probabilities",
     "tempered",
+    "tempered_trees",
 ]

@@ -111,6 +111,18 @@ class DependencyPosterior:
         weights = [self._weights_of(place) for place in range(self.sentence_count)]
         return np.array([self._inside[place][0] + own.shift.sum() for place, own in enumerate(weights)])
 
+    def potentials(self, place: int) -> Floats:
+        """Return the (n, n + 1) log-potentials of a sentence's arcs, summed over their labels.
+
+        Examples
+        --------
+        >>> DependencyPosterior(np.zeros((1, 2)), np.zeros((1, 2, 2))).potentials(0).round(3).tolist()
+        [[0.693, 0.693]]
+        """
+        if not self.labels:
+            return self.arcs[place]
+        return np.asarray(self.arcs[place] + np.logaddexp.reduce(self.labels[place], axis=2))
+
     def marginals(self, *, threads: int | None = None) -> list[Floats]:
         """Return the probability of each arc, of each sentence.
 
@@ -317,7 +329,7 @@ class DependencyPosterior:
         0.2222
         """
         total = self.log_partition[self._sentence(sentence)]
-        arcs, n = self._scores(sentence), len(self.arcs[sentence])
+        arcs, n = self.potentials(sentence), len(self.arcs[sentence])
         inside = np.unique(np.asarray(words))
         if not len(inside) or inside.dtype.kind not in "iu" or inside[0] < 0 or inside[-1] >= n:
             message = f"words are {np.asarray(words).tolist()!r:.60}"
@@ -385,15 +397,9 @@ class DependencyPosterior:
         marginal /= marginal.sum(axis=1, keepdims=True)  # rounding
         return total, frozen(marginal)
 
-    def _scores(self, place: int) -> Floats:
-        """Return the log-potentials of a sentence's arcs, summed over their labels."""
-        if not self.labels:
-            return self.arcs[place]
-        return np.asarray(self.arcs[place] + np.logaddexp.reduce(self.labels[place], axis=2))
-
     def _weights_of(self, place: int) -> _Weights:
         if place not in self._weights:
-            self._weights[place] = _Weights(self._scores(place), place)
+            self._weights[place] = _Weights(self.potentials(place), place)
         return self._weights[place]
 
     def _sentence(self, sentence: object) -> int:

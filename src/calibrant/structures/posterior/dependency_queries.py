@@ -56,7 +56,7 @@ class ArcSource(Source):
         codes = []
         for length in np.diff(block.offsets).tolist():
             word, head = np.nonzero(_other_words(length))
-            codes.append(_distance(word, head))
+            codes.append(distance(word, head))
         return np.concatenate(codes)
 
 
@@ -88,7 +88,7 @@ class HeadSource(Source):
 
     def class_codes(self, block: Block, size: int) -> Integers:
         words = np.concatenate([np.arange(length) for length in np.diff(block.offsets).tolist()])
-        return _distance(words, self._chosen[block.tokens])
+        return distance(words, self._chosen[block.tokens])
 
     @cached_property
     def _chosen(self) -> Integers:
@@ -228,7 +228,7 @@ def _other_words(n: int) -> NDArray[np.bool_]:
     return kept
 
 
-def _distance(word: Integers, head: Integers) -> Integers:
+def distance(word: Integers, head: Integers) -> Integers:
     """Return the place in `DISTANCES` of arcs to words from heads (0 for the root)."""
     far = np.where(head == 0, 0, np.abs(word + 1 - head))
     return np.searchsorted(FARTHEST, far).astype(np.int64)

@@ -151,7 +151,7 @@ def _by_likelihood(posterior: ChainPosterior, gold: Gold, threads: int | None) -
         return loss_and_slope(math.exp(logarithm))[1]
 
     before, at_one = loss_and_slope(1.0)
-    low, high = _bracket(slope, at_one)
+    low, high = bracket(slope, at_one)
     temperature = 1.0 if low == high else math.exp(brentq(slope, low, high, xtol=1e-10))
     return ChainTemperature(
         temperature,
@@ -164,7 +164,7 @@ def _by_likelihood(posterior: ChainPosterior, gold: Gold, threads: int | None) -
     )
 
 
-def _bracket(slope: Callable[[float], float], at_one: float) -> tuple[float, float]:
+def bracket(slope: Callable[[float], float], at_one: float) -> tuple[float, float]:
     """Return logarithms of two temperatures that enclose the best one; equal ones if 1 is best."""
     if at_one == 0:
         return 0.0, 0.0

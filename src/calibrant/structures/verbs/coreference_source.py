@@ -19,6 +19,7 @@ from calibrant.seeds import Seed
 from calibrant.structures.documents import Document, Mention
 from calibrant.structures.files.coreference import iter_documents
 from calibrant.structures.files.coreference_posteriors import line_of, posterior_documents, read_posteriors
+from calibrant.structures.files.english import COREFERENCE, ENGLISH, english_folder
 from calibrant.structures.files.saved_models import load_coreference_model
 from calibrant.structures.models.coreference import CoreferenceModel, FeatureSet
 from calibrant.structures.models.shipped import is_shipped, shipped_models
@@ -91,6 +92,8 @@ def open_model(model: Any) -> tuple[CoreferenceModel, str]:
     if isinstance(model, CoreferenceModel):
         return model, type(model).__name__
     name = os.fspath(model)
+    if name == ENGLISH:
+        return load_coreference_model(english_folder() / COREFERENCE), name
     shipped = shipped_models()
     if is_shipped(name):
         return load_coreference_model(shipped[name]), name
@@ -99,7 +102,7 @@ def open_model(model: Any) -> tuple[CoreferenceModel, str]:
     except InputError as error:
         if error.code != "file-missing":
             raise
-        hint = f"check the path, or name an included model: {', '.join(shipped) or 'there is none'}"
+        hint = f"check the path, or name an included model: {', '.join([*shipped, ENGLISH])}"
         raise InputError(error.message, hint, code=error.code, file=name) from error
 
 

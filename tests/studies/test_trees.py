@@ -1,0 +1,58 @@
+"""The study of trees: its tables follow from a parser, and its record has the page's statements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from calibrant.structures.models import DependencyModel
+from calibrant.structures.verbs.parser_training import trained_on_predicted_tags
+from calibrant_studies.trees import FILES, LEAST, WHEN, Study, figures, findings, genre_of, measured
+from tests.structures.treebank import treebank
+
+
+@pytest.fixture(scope="module")
+def tables() -> dict[str, list[dict[str, Any]]]:
+    text = treebank(80)
+    model, tagger, _ = trained_on_predicted_tags(DependencyModel(bits=14, epochs=3), text, 2)
+    cold = model.tempered(0.3)
+    texts = {"GUM": treebank(260, 1)}
+    for each in texts.values():
+        assert each.document_ids
+        each.document_ids[:] = [f"GUM_{'ab'[int(name[1:]) % 2]}_{name}" for name in each.document_ids]
+    return measured(cold, tagger, texts, texts)
+
+
+def test_the_temperature_repairs_an_overconfident_parser(tables: dict[str, list[dict[str, Any]]]) -> None:
+    (row,) = tables["attachment"]
+    assert row["temperature"] > 2
+    assert row["log loss after"] < row["log loss before"]
+    assert abs(row["mean error after"]) < abs(row["mean error before"])
+
+
+def test_groups_are_parts_of_the_words(tables: dict[str, list[dict[str, Any]]]) -> None:
+    (whole,) = tables["attachment"]
+    for name in ("distances", "genres", "relations"):
+        words = [row["words"] for row in tables[name]]
+        assert min(words) >= LEAST
+        assert sum(words) <= whole["words"]
+    assert [row["genre"] for row in tables["genres"]] == ["a", "b"]
+    assert sum(row["words"] for row in tables["curves"]) == whole["words"] * len(WHEN)
+    assert {finding.name for finding in findings(tables)} >= {"error-before-GUM", "worst-genre-GUM"}
+
+
+def test_genres_are_in_the_names_of_documents() -> None:
+    assert genre_of("GUM", "GUM_academic_art") == "academic"
+    assert genre_of("EWT", "newsgroup-groups.google.com_x") == "newsgroup"
+
+
+def test_the_record_has_what_the_page_says(record: dict[str, Any]) -> None:
+    rows = {row["treebank"]: row for row in record["tables"]["attachment"]}
+    assert set(rows) == set(FILES)
+    for row in rows.values():
+        assert row["temperature"] > 1  # overconfident
+        assert row["log loss after"] < row["log loss before"]
+        assert abs(row["mean error after"]) < row["mean error before"]
+        assert float(row["unlabeled, %"].partition(" ")[0]) > 82
+    assert list(figures(Study.from_dict(record))) == ["errors"]
