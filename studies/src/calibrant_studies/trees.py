@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import measure
+from calibrant.metrics import Pairs
 from calibrant.metrics.compare import accuracy
 from calibrant.progress import Progress
 from calibrant.structures import TreeText, read_trees
@@ -257,8 +258,6 @@ def _errors(words: Words, inside: NDArray[np.bool_]) -> Row:
 
 
 def _percent(right: NDArray[np.bool_], documents: NDArray[Any]) -> str:
-    from calibrant._checks import Pairs
-
     _, cluster = np.unique(documents, return_inverse=True)
     zeros = np.zeros(len(right))
     found = accuracy(right, Pairs(zeros, zeros, None, cluster, int(cluster.max()) + 1), 0.95)
