@@ -8,7 +8,8 @@ import pytest
 
 from calibrant.structures.models import DependencyModel
 from calibrant.structures.verbs.parser_training import trained_on_predicted_tags
-from calibrant_studies.trees import FILES, LEAST, WHEN, Study, arranged, figures, findings, genre_of, measured
+from calibrant_studies import Study
+from calibrant_studies.trees import FILES, LEAST, WHEN, arranged, figures, findings, genre_of, measured
 from tests.structures.treebank import treebank
 
 

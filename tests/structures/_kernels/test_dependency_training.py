@@ -17,19 +17,20 @@ def test_a_step_is_the_gradient_of_the_likelihood_of_the_tree() -> None:
     one = treebank(1, seed=3)
     assert one.tags
     assert one.heads
+    heads = np.array(one.heads[0])
     encoded = encode(one.sentences, one.tags, frequent_words(one.sentences, 1))
     gold = np.zeros(len(encoded.codes), np.int64)
-    gold[encoded.words] = one.heads[0]
+    gold[encoded.words] = heads
     weight = np.random.default_rng(1).normal(size=1 << BITS).astype(np.float32) / 4
     n = len(one.sentences[0])
 
     def loss(of: np.ndarray) -> float:
         score = np.empty((n, n + 1))
         dependency_features.score_arcs(encoded.codes, encoded.kinds, BITS, of, 0, 0, score)
-        return -float(DependencyPosterior(score).log_probability(np.array(one.heads[0]))[0])
+        return -float(DependencyPosterior(score).log_probability(heads)[0])
 
     after = weight.copy()
-    squares, gradient, drift = (np.zeros_like(weight) for _ in range(3))
+    squares, gradient, drift = np.zeros((3, len(weight)), np.float32)
     squares[:] = 1e16  # a step is then the rate times the slope, divided by the root
     marked, touched = np.zeros(len(weight), np.bool_), np.zeros(len(weight), np.int32)
     stated = dependency_training.train_arcs(

@@ -16,7 +16,7 @@ from tests.structures.treebank import treebank
 
 
 def fitted(text: TreeText, **settings: float) -> DependencyModel:
-    model = DependencyModel(**{"bits": 16, "label_bits": 10, "epochs": 3, **settings})  # type: ignore[arg-type]
+    model = DependencyModel(**{"bits": 16, "label_bits": 10, "epochs": 3, **settings})
     assert text.tags
     assert text.heads
     assert text.relations
