@@ -21,7 +21,7 @@ def test_a_step_is_the_gradient_of_the_likelihood_of_the_tree() -> None:
     encoded = encode(one.sentences, one.tags, frequent_words(one.sentences, 1))
     gold = np.zeros(len(encoded.codes), np.int64)
     gold[encoded.words] = heads
-    weight = np.random.default_rng(1).normal(size=1 << BITS).astype(np.float32) / 4
+    weight = np.random.default_rng(1).normal(0, 0.25, size=1 << BITS).astype(np.float32)
     n = len(one.sentences[0])
 
     def loss(of: np.ndarray) -> float:

@@ -16,7 +16,7 @@ from tests.structures.treebank import treebank
 
 
 def fitted(text: TreeText, **settings: float) -> DependencyModel:
-    model = DependencyModel(**{"bits": 16, "label_bits": 10, "epochs": 3, **settings})
+    model = DependencyModel(**{"bits": 16, "label_bits": 10, "epochs": 3, **settings})  # type: ignore[arg-type]
     assert text.tags
     assert text.heads
     assert text.relations
@@ -135,7 +135,7 @@ def test_bad_input_is_refused(text: TreeText, model: DependencyModel) -> None:
         DependencyModel().predict(*given)
     for settings, message in (({"bits": 40}, "bits is 40"), ({"dropout": 1.0}, "dropout is 1.0")):
         with pytest.raises(InputError, match=message):
-            DependencyModel(**settings)  # type: ignore[arg-type]
+            DependencyModel(**settings)
 
 
 @pytest.mark.parametrize(

@@ -136,6 +136,7 @@ def test_a_temperature_is_fitted_and_both_results_are_given(place: Path) -> None
     assert fitted.temperature == pytest.approx(4, rel=0.05)
     before, after = (each["pooled"].log_loss for each in (defined(found.before), found.measured))
     assert defined(before.estimate) > defined(after.estimate)
+    assert f"Before the temperature of {fitted.temperature:.2f}, the calibration" in found.summary()
     gold = read_trees(place / "test.conllu")
     posterior = tempered_trees(
         cold.posterior(gold.sentences, defined(gold.tags), labels=False), fitted.temperature
