@@ -141,8 +141,6 @@ class TrainedParser(Record, frozen=True, kw_only=True):
             )
         if self.dev is None:
             yield "", "Temperatures are 1: no development text was given (dev)."
-        if self.temperature_warning is not None:
-            yield "", self.temperature_warning
 
 
 class WrittenTrees(Record, frozen=True, kw_only=True):
