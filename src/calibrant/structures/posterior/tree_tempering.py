@@ -40,7 +40,7 @@ def tempered_trees(
     --------
     >>> sure = DependencyPosterior(np.log([[0.9, 1e-9, 0.1], [0.1, 0.9, 1e-9]]))
     >>> tempered_trees(sure, 2).marginals()[0].round(3).tolist()
-    [[0.75, 0.0, 0.25], [0.25, 0.75, 0.0]]
+    [[0.9, 0.0, 0.1], [0.1, 0.9, 0.0]]
     """
     value = _checks.positive(temperature, "temperature")
     arcs = [posterior.potentials(place) / value for place in range(posterior.sentence_count)]
