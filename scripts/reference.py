@@ -65,7 +65,7 @@ ORDER += ["chain", "_paths", "spans", "antecedent"]
 
 # Studies in the order of the papers, then those of calibrant's methods.
 STUDY_ORDER = ["sentiment", "tagging", "coreference", "counts", "events", "decisions"]
-STUDY_ORDER += ["synthetic", "sparse", "networks"]
+STUDY_ORDER += ["synthetic", "sparse", "networks", "trees"]
 STUDY_ORDER += ["protocol", "hacking", "coverage", "monitoring", "agreement", "significance", "thresholds"]
 
 

@@ -19,6 +19,7 @@ from pyarrow import parquet as pq
 
 from calibrant.cli import main
 from tests.command_line import Run
+from tests.structures.treebank import write_trees
 from tests.test_commands import all_commands
 
 ITEMS = 900
@@ -207,6 +208,7 @@ MADE = {
     "regress": write_posts,
     "plan-regress": write_posts,
     "judge": write_judged,
+    "parse": lambda: write_trees(Path()),
     "data": write_fetched,
     "store": write_store,
     "news": write_news,

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import measure
+from calibrant.metrics import Pairs
 from calibrant.metrics.compare import accuracy
 from calibrant.progress import Progress
 from calibrant.structures import TreeText, read_trees
@@ -36,6 +37,7 @@ FILES = {
     "GUM": "ud-english-gum/en_gum-ud-{}.conllu.gz",
 }
 LEAST = 200  # words of a group
+FEWEST = 5  # documents, with which a group has intervals
 BINS = 15
 WHEN = ("before", "after")
 
@@ -127,20 +129,16 @@ def measured(
         arcs += potentials_of(TreeSource(text, model, tagger.predict(text.sentences)))
         heads += list(chain.from_iterable(text.heads or []))
     fitted = fit_tree_temperature(DependencyPosterior(arcs), heads)
-    tables: dict[str, list[Row]] = {
-        "attachment": [],
-        "distances": [],
-        "genres": [],
-        "relations": [],
-        "curves": [],
-    }
+    found: list[Row] = []
+    curves: list[Row] = []
+    points: list[Row] = []
     for name, text in test.items():
         tags = tagger.predict(text.sentences)
         right_tags = [a == b for a, b in zip(chain(*tags), chain(*(text.tags or [])), strict=True)]
         losses: dict[str, float] = {}
         words = _words(name, text, model, tags, fitted.temperature, losses)
         labels = _labeled(text, model, tags)
-        tables["attachment"].append(
+        found.append(
             {
                 "treebank": name,
                 "words": len(words.right),
@@ -150,18 +148,45 @@ def measured(
                 "temperature": fitted.temperature,
                 "log loss before": losses["before"],
                 "log loss after": losses["after"],
-                **_errors(words, np.ones(len(words.right), np.bool_)),
             }
         )
-        for table, kind, values in (
-            ("distances", "distance", np.array(DISTANCES)[words.distance]),
-            ("genres", "genre", words.genre),
-            ("relations", "relation", words.relation),
+        for kind, values in (
+            ("all", np.full(len(words.right), "all")),
+            ("distance", np.array(DISTANCES)[words.distance]),
+            ("genre", words.genre),
+            ("relation", words.relation),
         ):
             order = DISTANCES if kind == "distance" else _by_size(values)
-            tables[table] += list(_groups(name, kind, values, order, words))
-        tables["curves"] += list(_curve(name, words))
+            points += list(_groups(name, kind, values, order, words))
+        curves += list(_curve(name, words))
+    return {"attachment": found, **arranged(points), "points": points, "curves": curves}
+
+
+def arranged(points: list[Row]) -> dict[str, list[Row]]:
+    """Return the tables of the page: a row per group, with errors and intervals as text."""
+    tables: dict[str, list[Row]] = {}
+    for kind, title in (("all", "errors"), ("distance", "distances"), ("genre", "genres")):
+        tables[title] = [_shown(row, kind) for row in points if row["kind"] == kind]
+    tables["relations"] = [_shown(row, "relation") for row in points if row["kind"] == "relation"]
     return tables
+
+
+def _shown(row: Row, kind: str) -> Row:
+    group = {} if kind == "all" else {kind: row["group"]}
+    errors = {
+        f"{what} {when}": _text(row[f"{what} {when}"], row[f"{low} {when}"], row[f"{high} {when}"])
+        for what, low, high in (("mean error", "mean low", "mean high"), ("error", "low", "high"))
+        for when in WHEN
+    }
+    right = f"{row['right, %']:.1f}"
+    return {"treebank": row["treebank"], **group, "words": row["words"], "right, %": right, **errors}
+
+
+def _text(value: float | None, low: float | None, high: float | None) -> str:
+    if value is None:
+        return "–"
+    ends = "" if low is None or high is None else f" [{low:.1f}, {high:.1f}]"
+    return f"{value:.1f}{ends}"
 
 
 def _words(
@@ -231,8 +256,9 @@ def _groups(treebank: str, kind: str, values: NDArray[Any], order: Any, words: W
         if inside.sum() < LEAST:
             continue
         yield {
+            "kind": kind,
             "treebank": treebank,
-            kind: name,
+            "group": name,
             "words": int(inside.sum()),
             "right, %": 100 * float(words.right[inside].mean()),
             **_errors(words, inside),
@@ -242,23 +268,26 @@ def _groups(treebank: str, kind: str, values: NDArray[Any], order: Any, words: W
 def _errors(words: Words, inside: NDArray[np.bool_]) -> Row:
     """Return the mean errors (probability minus proportion right) and calibration errors, in points."""
     row: Row = {}
+    enough = len(np.unique(words.document[inside])) >= FEWEST
     for when in WHEN:
         found = measure(
             words.right[inside].astype(int), words.scores[when][inside], clusters=words.document[inside]
         )["binary"]
         mean, error = found.mean_error, found.calibration_error
         row[f"mean error {when}"] = 100 * mean.estimate if mean.estimate is not None else None
-        row[f"mean low {when}"] = 100 * mean.low if mean.low is not None else None
-        row[f"mean high {when}"] = 100 * mean.high if mean.high is not None else None
+        row[f"mean low {when}"] = _points(mean.low, enough)
+        row[f"mean high {when}"] = _points(mean.high, enough)
         row[f"error {when}"] = 100 * error.estimate if error.estimate is not None else None
-        row[f"low {when}"] = 100 * error.low if error.low is not None else None
-        row[f"high {when}"] = 100 * error.high if error.high is not None else None
+        row[f"low {when}"] = _points(error.low, enough)
+        row[f"high {when}"] = _points(error.high, enough)
     return row
 
 
-def _percent(right: NDArray[np.bool_], documents: NDArray[Any]) -> str:
-    from calibrant._checks import Pairs
+def _points(value: float | None, enough: bool) -> float | None:
+    return 100 * value if value is not None and enough else None
 
+
+def _percent(right: NDArray[np.bool_], documents: NDArray[Any]) -> str:
     _, cluster = np.unique(documents, return_inverse=True)
     zeros = np.zeros(len(right))
     found = accuracy(right, Pairs(zeros, zeros, None, cluster, int(cluster.max()) + 1), 0.95)
@@ -285,34 +314,36 @@ def _curve(treebank: str, words: Words) -> Iterator[Row]:
 def findings(tables: Mapping[str, list[Row]]) -> tuple[Finding, ...]:
     """Return the numbers of the page; no paper has them."""
     found = []
-    for row in tables["attachment"]:
-        name = row["treebank"]
-        for when in WHEN:
-            found.append(
-                Finding(
-                    f"error-{when}-{name}",
-                    f"{name}: calibration error of arcs {when} the temperature, points",
-                    row[f"error {when}"],
-                    row[f"low {when}"],
-                    row[f"high {when}"],
-                    note="inverted test, documents as clusters",
+    for row in tables["points"]:
+        if row["kind"] == "all":
+            for when in WHEN:
+                found.append(
+                    Finding(
+                        f"error-{when}-{row['treebank']}",
+                        f"{row['treebank']}: calibration error of arcs {when} the temperature, points",
+                        row[f"error {when}"],
+                        row[f"low {when}"],
+                        row[f"high {when}"],
+                        note="inverted test, documents as clusters",
+                    )
                 )
-            )
-    for table, kind in (("relations", "relation"), ("distances", "distance"), ("genres", "genre")):
+    for kind in ("relation", "distance", "genre"):
         for name in FILES:
             rows = [
-                row for row in tables[table] if row["treebank"] == name and row["error after"] is not None
+                row
+                for row in tables["points"]
+                if (row["kind"], row["treebank"]) == (kind, name) and row["low after"] is not None
             ]
             if rows:
-                worst = max(rows, key=lambda row: row["low after"] or 0.0)
+                worst = max(rows, key=lambda row: float(row["low after"]))
                 found.append(
                     Finding(
                         f"worst-{kind}-{name}",
-                        f"{name}: error after the temperature of the worst {kind}, {worst[kind]}, points",
+                        f"{name}: error after the temperature of the worst {kind}, {worst['group']}, points",
                         worst["error after"],
                         worst["low after"],
                         worst["high after"],
-                        note="the worst by the lower end of the interval; chosen after looking",
+                        note="the largest lower end of an interval, chosen after looking",
                     )
                 )
     return tuple(found)
@@ -338,15 +369,14 @@ def figures(study: Study) -> dict[str, Figure]:
     axes[0].set_xlabel("mean probability of the arc")
     axes[0].set_ylabel("proportion with the right head")
     axes[0].legend(frameon=False, fontsize=7, loc="upper left")
-    for ax, table, kind in ((axes[1], "distances", "distance"), (axes[2], "genres", "genre")):
-        rows = study.tables[table]
+    for ax, kind in ((axes[1], "distance"), (axes[2], "genre")):
+        rows = [row for row in study.tables["points"] if row["kind"] == kind]
         for at, row in enumerate(rows):
             for when, color, shift in (("before", style.MUTED, -0.15), ("after", None, 0.15)):
                 look = style.series(list(FILES).index(row["treebank"]))
-                if row[f"mean low {when}"] is None:
-                    continue
-                ends = [row[f"mean low {when}"], row[f"mean high {when}"]]
-                ax.plot(ends, [at + shift] * 2, color=color or look.color, linewidth=1.0)
+                if row[f"mean low {when}"] is not None:
+                    ends = [row[f"mean low {when}"], row[f"mean high {when}"]]
+                    ax.plot(ends, [at + shift] * 2, color=color or look.color, linewidth=1.0)
                 ax.plot(
                     row[f"mean error {when}"],
                     at + shift,
@@ -356,9 +386,9 @@ def figures(study: Study) -> dict[str, Figure]:
                     linestyle="none",
                 )
         ax.axvline(0, color=style.INK, linewidth=0.8)
-        ax.set_yticks(range(len(rows)), [f"{row['treebank']}, {row[kind]}" for row in rows])
+        ax.set_yticks(range(len(rows)), [f"{row['treebank']}, {row['group']}" for row in rows])
         ax.tick_params(axis="y", labelsize=6.5)
         ax.set_ylim(len(rows) - 0.4, -0.6)
-        ax.set_xlabel("mean probability minus proportion right, points")
+        ax.set_xlabel("mean error, points")
         style.grid(ax, "x")
     return {"errors": figure}

@@ -1,4 +1,4 @@
-"""The parser's gradient is that of the likelihood; saved parsers parse as before; bad input is refused."""
+"""The parser learns a small language; saved parsers parse as before; bad input is refused."""
 
 from __future__ import annotations
 
@@ -11,13 +11,8 @@ import pytest
 
 from calibrant.exceptions import FormatError, InputError
 from calibrant.structures import TreeText, load_dependency_model, load_tagger, save_model
-from calibrant.structures._kernels import dependency_features, dependency_training
 from calibrant.structures.models import DependencyModel
-from calibrant.structures.models.dependency_encoding import encode, frequent_words, kind_of
-from calibrant.structures.posterior import DependencyPosterior
 from tests.structures.treebank import treebank
-
-BITS = 12
 
 
 def fitted(text: TreeText, **settings: float) -> DependencyModel:
@@ -36,43 +31,6 @@ def text() -> TreeText:
 @pytest.fixture(scope="module")
 def model(text: TreeText) -> DependencyModel:
     return fitted(text)
-
-
-def test_a_step_is_the_gradient_of_the_likelihood_of_the_tree() -> None:
-    one = treebank(1, seed=3)
-    assert one.tags
-    assert one.heads
-    encoded = encode(one.sentences, one.tags, frequent_words(one.sentences, 1))
-    gold = np.zeros(len(encoded.codes), np.int64)
-    gold[encoded.words] = one.heads[0]
-    weight = np.random.default_rng(1).normal(size=1 << BITS).astype(np.float32) / 4
-    n = len(one.sentences[0])
-
-    def loss(of: np.ndarray) -> float:
-        score = np.empty((n, n + 1))
-        dependency_features.score_arcs(encoded.codes, encoded.kinds, BITS, of, 0, 0, score)
-        return -float(DependencyPosterior(score).log_probability(np.array(one.heads[0]))[0])
-
-    after = weight.copy()
-    squares, gradient, drift = (np.zeros_like(weight) for _ in range(3))
-    squares[:] = 1e16  # a step is then the rate times the slope, divided by the root
-    marked, touched = np.zeros(len(weight), np.bool_), np.zeros(len(weight), np.int32)
-    stated = dependency_training.train_arcs(
-        encoded.codes, encoded.kinds, encoded.offsets, gold, np.zeros(1, np.int64), BITS, after, squares,
-        gradient, drift, touched, marked, 1e8, 0.0, 0.0, 1, 1, 0, np.zeros(1, np.int64),
-    )  # fmt: skip
-    assert stated == pytest.approx(loss(weight), rel=1e-5)
-    assert not gradient.any()
-    assert not marked.any()
-    slope = weight - after
-    largest = np.argsort(-np.abs(slope))[:12]
-    assert np.abs(slope[largest]).min() > 0.05
-    for place in largest.tolist():
-        up, down = weight.copy(), weight.copy()
-        up[place] += 0.01
-        down[place] -= 0.01
-        # Slopes of less than a thousandth per arc are skipped.
-        assert slope[place] == pytest.approx((loss(up) - loss(down)) / 0.02, abs=0.01)
 
 
 def test_the_language_is_learned_and_its_ambiguity_is_uncertain(model: DependencyModel) -> None:
@@ -131,9 +89,6 @@ def test_features_that_are_left_out_in_training_count_less(text: TreeText, model
     heads, _ = found.predict(test.sentences, test.tags)
     right = [own == gold for own, gold in zip(chain(*heads), chain(*test.heads), strict=True)]
     assert np.mean(right) > 0.9
-    salts = np.arange(4000)
-    left_out = [dependency_features.dropped(12345, int(salt) * 7919, 64) for salt in salts]
-    assert np.mean(left_out) == pytest.approx(0.25, abs=0.03)
 
 
 def test_temperatures_divide_potentials(text: TreeText, model: DependencyModel) -> None:
@@ -180,7 +135,7 @@ def test_bad_input_is_refused(text: TreeText, model: DependencyModel) -> None:
         DependencyModel().predict(*given)
     for settings, message in (({"bits": 40}, "bits is 40"), ({"dropout": 1.0}, "dropout is 1.0")):
         with pytest.raises(InputError, match=message):
-            DependencyModel(**settings)  # type: ignore[arg-type]
+            DependencyModel(**settings)
 
 
 @pytest.mark.parametrize(
@@ -201,8 +156,7 @@ def test_damaged_states_are_refused(model: DependencyModel, name: str, value: ob
         DependencyModel.from_state({**model.to_state(), name: value})
 
 
-def test_kinds_of_words_follow_either_tagset() -> None:
-    assert kind_of("VERB") == kind_of("VBD") == kind_of("AUX|Mood=Ind") == dependency_features.VERB
-    assert kind_of("ADP") == kind_of("IN") == dependency_features.ADPOSITION
-    assert kind_of(",") == kind_of("PUNCT") == dependency_features.PUNCTUATION
-    assert kind_of("NOUN") == kind_of("CD") == dependency_features.OTHER
+def test_states_of_models_without_dropout_are_read(model: DependencyModel) -> None:
+    state = model.to_state()
+    del state["dropout"]
+    assert DependencyModel.from_state(state).settings == model.settings

@@ -107,7 +107,7 @@ def test_scores_of_arcs_are_evaluated_as_their_parser(place: Path, tmp_path: Pat
         text = read_trees(place / f"{name}.conllu")
         arcs, _ = model.scores(text.sentences, tagger.predict(text.sentences), labels=False)
         shuffled = np.random.default_rng(0).permutation(len(arcs)).tolist()
-        np.savez(tmp_path / f"{name}.npz", **{text.sentence_ids[at]: arcs[at] for at in shuffled})  # type: ignore[arg-type]
+        np.savez(tmp_path / f"{name}.npz", **{text.sentence_ids[at]: arcs[at] for at in shuffled})
     own = evaluate_parser(tmp_path / "test.npz", place / "test.conllu", n_bins=4)
     found = evaluated(place)
     assert own.unlabeled == found.unlabeled
@@ -134,7 +134,9 @@ def test_a_temperature_is_fitted_and_both_results_are_given(place: Path) -> None
     found = evaluate_parser(cold, place / "test.conllu", dev=place / "dev.conllu", n_bins=4)
     fitted = defined(found.temperature)
     assert fitted.temperature == pytest.approx(4, rel=0.05)
-    assert found.before["pooled"].log_loss.estimate > found.measured["pooled"].log_loss.estimate
+    before, after = (each["pooled"].log_loss for each in (defined(found.before), found.measured))
+    assert defined(before.estimate) > defined(after.estimate)
+    assert f"Before the temperature of {fitted.temperature:.2f}, the calibration" in found.summary()
     gold = read_trees(place / "test.conllu")
     posterior = tempered_trees(
         cold.posterior(gold.sentences, defined(gold.tags), labels=False), fitted.temperature

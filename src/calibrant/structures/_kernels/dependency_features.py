@@ -160,7 +160,9 @@ def arc_features(
 
 
 @jit
-def _pass(codes: Integers, kinds: Integers, k: int, between: Integers, found: int, counts: Integers) -> int:
+def pass_word(
+    codes: Integers, kinds: Integers, k: int, between: Integers, found: int, counts: Integers
+) -> int:
     """Add a word to those between two words; return the number of different tags and small words."""
     kind = kinds[k]
     counts[kind] += 1
@@ -205,7 +207,7 @@ def score_arcs(
                     if below == 0 or not dropped(out[k], salt, below):
                         total += weight[out[k]]
                 score[word - 1, head] = total
-                found = _pass(codes, kinds, word + PAD, between, found, counts)
+                found = pass_word(codes, kinds, word + PAD, between, found, counts)
                 word += step
         if head > 0:
             score[head - 1, head] = -np.inf

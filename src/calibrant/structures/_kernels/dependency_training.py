@@ -14,10 +14,10 @@ from calibrant.structures._kernels.dependency_features import (
     MOST_FEATURES,
     PAD,
     Weights,
-    _pass,
     arc_features,
     dropped,
     label_scores,
+    pass_word,
     score_arcs,
 )
 
@@ -84,7 +84,7 @@ def train_arcs(
                                 marked[place] = True
                                 touched[used] = place
                                 used += 1
-                    found = _pass(own, kind, word + PAD, between, found, counts)
+                    found = pass_word(own, kind, word + PAD, between, found, counts)
                     word += side
         waiting += 1
         if waiting == batch or at == len(order) - 1:

@@ -235,9 +235,12 @@ def write_trees(
 
     Examples
     --------
-    >>> write_trees("-", iter([(["1\tGo\tgo\tVERB\t_\t_\t_\t_\t_\t_"], [0], ["root"], [0.9])]))
-    1	Go	go	VERB	_	_	0	root	_	ArcProb=0.9000
-    <BLANKLINE>
+    >>> import pathlib, tempfile
+    >>> trees = [(["1\tGo\tgo\tVERB\t_\t_\t_\t_\t_\t_"], [0], ["root"], [0.9])]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_trees(f"{folder}/a.conllu", iter(trees))
+    ...     pathlib.Path(folder, "a.conllu").read_text().split("\t")[6:]
+    ['0', 'root', '_', 'ArcProb=0.9000\n\n']
     """
     with writing_or_printing(path) as file:
         for lines, heads, relations, probabilities in sentences:

@@ -399,7 +399,8 @@ class DependencyModel:
         """
         check_kind(state, KIND, VERSION)
         with reading_state():
-            model = cls(**{name: state[name] for name in Settings.__dataclass_fields__})
+            given = {"dropout": 0.0, **state}  # which the first models lack
+            model = cls(**{name: given[name] for name in Settings.__dataclass_fields__})
             model.relations = tuple(distinct_strings(state["relations"], "relations"))
             model.tags = tuple(distinct_strings(state["tags"], "tags"))
             require(bool(model.relations and model.tags), "relations or tags are missing")

@@ -40,7 +40,7 @@ def tempered_trees(
     --------
     >>> sure = DependencyPosterior(np.log([[0.9, 1e-9, 0.1], [0.1, 0.9, 1e-9]]))
     >>> tempered_trees(sure, 2).marginals()[0].round(3).tolist()
-    [[0.75, 0.0, 0.25], [0.25, 0.75, 0.0]]
+    [[0.9, 0.0, 0.1], [0.1, 0.9, 0.0]]
     """
     value = _checks.positive(temperature, "temperature")
     arcs = [posterior.potentials(place) / value for place in range(posterior.sentence_count)]
@@ -101,7 +101,7 @@ def fit_tree_temperature(posterior: DependencyPosterior, heads: ArrayLike) -> Tr
         raise InputError(message, "give more gold trees", code="empty")
     flat = np.concatenate(kept)
     if (DependencyPosterior(arcs).best() == flat).all():
-        raise _none("tree")
+        raise _none("gold tree")
 
     def loss_and_slope(temperature: float) -> tuple[float, float]:
         """Return the mean loss, and its derivative by 1/T: T times loss minus entropy."""
@@ -147,7 +147,7 @@ def fit_label_temperature(scores: Floats, labels: Integers) -> float:
     rows = np.arange(len(labels))
     values = scores - scores.max(axis=1, keepdims=True)
     if (values.argmax(axis=1) == labels).all():
-        raise _none("label")
+        raise _none("gold label")
 
     def slope(logarithm: float) -> float:
         """Return the derivative of the mean loss by 1/T."""
@@ -160,5 +160,5 @@ def fit_label_temperature(scores: Floats, labels: Integers) -> float:
 
 
 def _none(what: str) -> InputError:
-    message = f"there is no best temperature: every gold {what} is the most probable one"
+    message = f"there is no best temperature: every {what} is the most probable one"
     return InputError(message, "give more gold data", code="undefined")

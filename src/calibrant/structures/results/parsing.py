@@ -141,8 +141,6 @@ class TrainedParser(Record, frozen=True, kw_only=True):
             )
         if self.dev is None:
             yield "", "Temperatures are 1: no development text was given (dev)."
-        if self.temperature_warning is not None:
-            yield "", self.temperature_warning
 
 
 class WrittenTrees(Record, frozen=True, kw_only=True):
@@ -247,9 +245,16 @@ class ParserEvaluation(Record, frozen=True, kw_only=True):
     ]
 
     def summary(self) -> str:
-        """Return a sentence on the attachment, and those on the error of the first view."""
+        """Return a sentence on the attachment, and those on the error of the first view, after and before."""
         attachment = f"The unlabeled attachment is {self.unlabeled} on {counted(self.tokens, 'word')}."
-        return f"{attachment} {self.measured.summary()}"
+        text = f"{attachment} {self.measured.summary()}"
+        if self.before is None or self.temperature is None:
+            return text
+        first = self.before.views[0]
+        return (
+            f"{text} Before the temperature of {self.temperature.temperature:.2f}, the calibration error of "
+            f"{first.view} was {first.calibration_error}."
+        )
 
     def remarks(self) -> Iterator[tuple[str, str]]:
         """Yield relations that the model does not know."""
