@@ -27,7 +27,7 @@ SOLVER = 1e-6  # difference, below which a verdict may depend on the processor
 class Peer:
     """A library to be compared with: its distribution, what it is imported as, and our modules of cases.
 
-    Those of another environment run there alone, whose other libraries have other versions.
+    A peer of another environment runs only there, where the other libraries have other versions.
     """
 
     name: str
