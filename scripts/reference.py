@@ -66,7 +66,7 @@ ORDER += ["chain", "_paths", "spans", "antecedent"]
 # Studies in the order of the papers, then those of calibrant's methods.
 STUDY_ORDER = ["sentiment", "tagging", "coreference", "counts", "events", "decisions"]
 STUDY_ORDER += ["synthetic", "sparse", "networks"]
-STUDY_ORDER += ["protocol", "coverage", "monitoring", "agreement", "significance"]
+STUDY_ORDER += ["protocol", "coverage", "monitoring", "agreement", "significance", "judges"]
 
 
 def public_names(module: str) -> list[str]:

@@ -29,6 +29,7 @@ NAMES = (
     "coverage",
     "decisions",
     "events",
+    "judges",
     "monitoring",
     "networks",
     "protocol",

@@ -72,6 +72,7 @@ def test_studies_read_the_data_sets_that_name_them() -> None:
         "sentiment": [data / "sentiment/a"],
         "networks": _networks_data.sources(data),
         "protocol": [data / "crowd-labels/a", data / "wnut17/a"],
+        "judges": [data / "judged-arena/a", data / "model-annotators/a"],
     }
     for study, paths in reads.items():
         assert {path.parent.name for path in paths} == set(needed_by(study)), study
