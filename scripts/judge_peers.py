@@ -65,23 +65,21 @@ def main(arguments: list[str] | None = None) -> None:
         options.page.write_text(page(finished), encoding="utf-8")
 
 
-def standard_error(draws: int) -> float:
-    """Return the standard error of a coverage of 95 %, in points: two of three intervals count as one."""
-    return 100 * math.sqrt(0.95 * 0.05 / (1.5 * draws))
+def limit(draws: int) -> float:
+    """Return 95 % less two standard errors, if two of the three intervals of a draw count as one."""
+    return 95 - 200 * math.sqrt(0.95 * 0.05 / (1.5 * draws))
 
 
 def page(finished: dict[str, dict[str, Any]]) -> str:
     """Return the page."""
     grid = [cell for cell in cells() if cell.name in finished]
-    first = finished[grid[0].name]
-    draws, slow = first["draws"], first["slow_draws"]
+    sizes = sorted({(finished[cell.name]["draws"], finished[cell.name]["slow_draws"]) for cell in grid})
+    limits = [
+        f"{limit(draws):.1f} % of {draws} draws (* {limit(slow):.1f} % of {slow})"
+        for draws, slow in reversed(sizes)
+    ]
     text = HEAD.read_text(encoding="utf-8").format(
-        draws=draws,
-        slow=slow,
-        error=standard_error(draws),
-        slow_error=standard_error(slow),
-        limit=95 - 2 * standard_error(draws),
-        slow_limit=95 - 2 * standard_error(slow),
+        cells=len(grid), all=len(tuple(cells())), limits=", or ".join(limits)
     )
     text += "\n## Counts\n\n" + COUNTS
     for part in PARTS:
@@ -117,7 +115,7 @@ def number_of(name: str, row: dict[str, Any]) -> int:
 
 def holds(name: str, row: dict[str, Any], found: dict[str, Any]) -> bool:
     """Tell if a coverage is not too low."""
-    return bool(found["coverage"] >= 95 - 2 * standard_error(number_of(name, row)))
+    return bool(found["coverage"] >= limit(number_of(name, row)))
 
 
 def pair_of(row: dict[str, Any], name: str, part: str) -> tuple[dict[str, Any], dict[str, Any]] | None:
@@ -229,8 +227,8 @@ def long_table(finished: dict[str, dict[str, Any]], grid: list[Cell], part: str)
             found = row["methods"].get(name, {}).get(part)
             alone = (row["few"] if name in SLOW else row["methods"])["labels alone"].get(part)
             columns.append(entry(name, row, found, alone))
-        rows.append([label_of(cell), *columns])
-    return lines(["cell", *(name + "*" * (name in SLOW) for name in names)], rows, 1)
+        rows.append([label_of(cell), f"{row['draws']} (* {row['slow_draws']})", *columns])
+    return lines(["cell", "draws", *(name + "*" * (name in SLOW) for name in names)], rows, 2)
 
 
 def entry(name: str, row: dict[str, Any], found: dict[str, Any] | None, alone: dict[str, Any] | None) -> str:

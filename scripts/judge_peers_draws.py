@@ -80,9 +80,9 @@ def cells() -> Iterator[Cell]:
         yield Cell(kind, "good", labels, mean=mean)
     for kind, design, labels in product(kinds[:2], ("whole clusters", "some of each cluster"), (100, 300)):
         yield Cell(kind, "biased", labels, design)
-    for judge, labels in zip(two, (60, 200), strict=True):
+    for judge, labels in zip(two, (60, 160), strict=True):
         yield Cell(kinds[0], judge, labels, "by outcome")
-    for kind, labels in zip(kinds[:2], (60, 200), strict=True):
+    for kind, labels in zip(kinds[:2], (60, 100), strict=True):
         yield Cell(kind, "good", labels, "by score")
     for kind, judge in zip(kinds[:2], two, strict=True):
         yield Cell(kind, judge, 1000)
@@ -94,7 +94,7 @@ SMALL = (
     Cell("grades 1 to 5", "saturated", 100),
     Cell("graded", "biased", 100, "whole clusters"),
     Cell("right or wrong", "good", 200, mean=0.97),
-    Cell("graded", "good", 200, "by score"),
+    Cell("graded", "good", 100, "by score"),
 )
 
 
@@ -290,7 +290,7 @@ def of_calibrant(one: Draw) -> dict[str, Answer]:
             tuple(str(reason)[:90] for reason in reasons),
         ),
         "calibrant, rogan-gladen": Answer(
-            tuple(ends(rates[name]) for name in SYSTEMS) if one.binary else None,
+            tuple(ends(rates[name]) for name in SYSTEMS) if one.binary and one.chance is None else None,
             errors=tuple(str(rates[s].reason)[:90] for s in SYSTEMS if one.binary and rates[s].low is None),
         ),
         "labels alone": Answer(tuple(ends(row.labels_alone) for row in ordered), labels_alone(one)),
@@ -476,8 +476,10 @@ def of_ppi_py() -> dict[str, Method]:
     def run(one: Draw) -> Answer:
         def ends(label: Floats, judge: Floats, chance: Floats | None = None) -> Ends:
             known = ~np.isnan(label)
-            weight = None if chance is None else 1 / chance[known]
-            low, high = ppi_mean_ci(label[known], judge[known], judge[~known], alpha=0.05, w=weight)
+            weights: dict[str, Floats] = {}
+            if chance is not None:  # neither part is a random sample
+                weights = {"w": 1 / chance[known], "w_unlabeled": 1 / (1 - chance[~known])}
+            low, high = ppi_mean_ci(label[known], judge[known], judge[~known], alpha=0.05, **weights)
             return float(np.squeeze(low)), float(np.squeeze(high))
 
         def mean(s: int) -> Ends:
