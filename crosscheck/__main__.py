@@ -1,6 +1,7 @@
 """``make crosscheck``: run every peer that is installed, and compare with the record.
 
-``--update`` writes docs/peers.json and the tables of docs/peers.md instead; ``--only PEER`` runs one.
+``--update`` writes docs/peers.json and the tables of docs/peers.md instead; ``--only PEER`` runs one;
+``--environment judges`` runs those of the environment of scripts/peers-venv.sh judges.
 """
 
 from __future__ import annotations
@@ -17,12 +18,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="make crosscheck", description=__doc__)
     parser.add_argument("--update", action="store_true", help="write the record and its page")
     parser.add_argument("--only", metavar="PEER", help="run one peer")
+    parser.add_argument("--environment", default="", help="run the peers of another environment")
     options = parser.parse_args()
     rows: list[dict[str, Any]] = []
     versions: dict[str, str] = {}
     faults: list[str] = []
     for peer in record.PEERS:
-        if options.only not in (None, peer.name):
+        if options.only not in (None, peer.name) or peer.environment != options.environment:
             continue
         if not peer.installed:
             print(f"{peer.name}: not installed")

@@ -25,11 +25,15 @@ SOLVER = 1e-6  # difference, below which a verdict may depend on the processor
 
 @dataclass(frozen=True)
 class Peer:
-    """A library to be compared with: its distribution, what it is imported as, and our modules of cases."""
+    """A library to be compared with: its distribution, what it is imported as, and our modules of cases.
+
+    A peer of another environment runs only there, where the other libraries have other versions.
+    """
 
     name: str
     package: str
     modules: tuple[str, ...]
+    environment: str = ""
 
     @property
     def installed(self) -> bool:
@@ -62,6 +66,12 @@ PEERS = (
     Peer("model-diagnostics", "model_diagnostics", ("others",)),
     Peer("betacal", "betacal", ("others",)),
     Peer("venn-abers", "venn_abers", ("others",)),
+    Peer("ppi-python", "ppi_py", ("judges",), "judges"),
+    Peer("truescore", "truescore", ("judges",), "judges"),
+    Peer("glide-py", "glide", ("judges",), "judges"),
+    Peer("judgy", "judgy", ("judges",), "judges"),
+    Peer("evalstats", "evalstats", ("judges",), "judges"),
+    Peer("cje-eval", "cje", ("judges",), "judges"),
 )
 
 

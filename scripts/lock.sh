@@ -10,4 +10,4 @@ compile() {
         --python-version 3.11 ${UPGRADE:+--upgrade} pyproject.toml --extra tree --extra "$1" \
         --output-file "requirements/$1.lock"
 }
-for extra in dev bench bench-torch fuzz peers; do compile $extra; done
+for extra in dev bench bench-torch fuzz peers peers-judges; do compile $extra; done

@@ -65,8 +65,8 @@ ORDER += ["chain", "_paths", "spans", "antecedent"]
 
 # Studies in the order of the papers, then those of calibrant's methods.
 STUDY_ORDER = ["sentiment", "tagging", "coreference", "counts", "events", "decisions"]
-STUDY_ORDER += ["synthetic", "sparse", "networks", "trees"]
-STUDY_ORDER += ["protocol", "hacking", "coverage", "monitoring", "agreement", "significance", "thresholds"]
+STUDY_ORDER += ["synthetic", "sparse", "networks", "trees", "protocol", "hacking", "coverage", "monitoring"]
+STUDY_ORDER += ["agreement", "significance", "thresholds", "judges"]
 
 
 def public_names(module: str) -> list[str]:
@@ -263,7 +263,9 @@ def studies() -> str:
             "(run_coverage.md) beside other libraries, of [estimates](estimates.md) ([corrected counts]"
             "(estimate_coverage.md), also [by sampling design](sampling_coverage.md), and [regressions with "
             "predicted variables](regression_coverage.md)), of [proportions under label shift]"
-            "(label_shift_coverage.md), of [judged systems](judge_coverage.md), of [guaranteed thresholds]"
+            "(label_shift_coverage.md), of [judged systems](judge_coverage.md), also "
+            "[beside other libraries](judge_peers.md), of [counts corrected by readings](reading_coverage.md), of "
+            "[guaranteed thresholds]"
             "(threshold_coverage.md) beside MAPIE, and of [intervals in difficult situations]"
             "(interval_limits.md). [Articles of R's dsl](dsl_articles.md) compares regressions with published "
             "ones.",

@@ -130,14 +130,14 @@ def test_an_unknown_study_is_refused_with_those_there_are() -> None:
     with pytest.raises(
         InputError,
         match="the studies are agreement, coreference, counts, coverage, decisions, events, hacking, "
-        "monitoring, networks, protocol",
+        "judges, monitoring, networks, protocol",
     ):
         run("sentimental")
 
 
 @pytest.mark.parametrize(
     "name",
-    ["coreference", "counts", "decisions", "events", "networks", "protocol", "sparse", "tagging"],
+    ["coreference", "counts", "decisions", "events", "judges", "networks", "protocol", "sparse", "tagging"],
 )
 def test_without_data_a_study_says_what_to_fetch(name: str) -> None:
     with pytest.raises(InputError, match=f"the study {name} needs real data: run `calibrant data fetch"):

@@ -30,6 +30,7 @@ NAMES = (
     "decisions",
     "events",
     "hacking",
+    "judges",
     "monitoring",
     "networks",
     "protocol",

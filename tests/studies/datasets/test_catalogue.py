@@ -73,6 +73,7 @@ def test_studies_read_the_data_sets_that_name_them() -> None:
         "networks": _networks_data.sources(data),
         "hacking": [data / "model-labels/a"],
         "protocol": [data / "crowd-labels/a", data / "wnut17/a"],
+        "judges": [data / "judged-arena/a", data / "model-annotators/a"],
     }
     for study, paths in reads.items():
         assert {path.parent.name for path in paths} == set(needed_by(study)), study

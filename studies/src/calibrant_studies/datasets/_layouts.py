@@ -13,6 +13,7 @@ import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from calibrant_studies.datasets._judges import annotated, judged
 from calibrant_studies.datasets._nli import chaos, logits
 from calibrant_studies.datasets._reuters import stories
 
@@ -93,5 +94,5 @@ def answers(paths: Sequence[Path], *, names: Sequence[str]) -> bytes:
 
 LAYOUTS: Mapping[str, Callable[..., bytes]] = {
     function.__name__: function
-    for function in (joined, lines, member, tagged, folds, reuters, logits, chaos, answers)
+    for function in (joined, lines, member, tagged, folds, reuters, logits, chaos, answers, judged, annotated)
 }
