@@ -85,11 +85,8 @@ class Sample:
         """(n,) number of documents that each labeled document represents."""
         return 1 / self.chance
 
-    def of(self, documents: Integers) -> Sample:
-        """Return some of the documents."""
-        place = np.full(len(self.score), -1, np.int64)
-        place[documents] = np.arange(len(documents))
-        kept = place[self.rows] >= 0
+    def of(self, documents: Integers, place: Integers, kept: NDArray[np.bool_]) -> Sample:
+        """Return some of the documents, of which ``kept`` labels are; ``place`` has their new positions."""
         return Sample(self.score[documents], place[self.rows][kept], **self._labelled(kept))
 
     def labelled(self, kept: NDArray[np.bool_]) -> Sample:

@@ -65,7 +65,6 @@ class CorrectedMean(Record, frozen=True, kw_only=True):
         str | None, warning("Error rates of periods, which prior-shift takes as equal, may differ.")
     ] = None
     weight_warning: Annotated[str | None, warning("The scores have weight 0.")] = None
-    pooled_warning: Annotated[str | None, warning("A period has too few labels to be a stratum.")] = None
 
 
 class CorrectedCounts(Record, frozen=True, kw_only=True):
@@ -112,6 +111,7 @@ class CorrectedCounts(Record, frozen=True, kw_only=True):
     selection_warning: Annotated[
         str | None, warning("The data contradict the probabilities of being labeled.")
     ]
+    rates_warning: Annotated[str | None, warning("Groups were labeled at different rates.")] = None
     class_warning: Annotated[str | None, warning("Labels have classes that scores never have.")] = None
     groups_warning: Annotated[
         str | None, warning("Groups were labeled as a whole, and labels are treated as independent.")
@@ -123,6 +123,13 @@ class CorrectedCounts(Record, frozen=True, kw_only=True):
         tuple[CorrectedMean, ...],
         rows("Counts", "Estimates of each method, first for all documents, then for the periods in order."),
     ]
+    shared_variance: Annotated[
+        bool,
+        setting(
+            "Shared variance",
+            "True if the intervals of ppi++ of the groups share the variance of the residuals.",
+        ),
+    ] = False
     reported: Annotated[
         str | None, setting("Reported", "Method to report; null if methods were chosen.", headline=True)
     ] = None

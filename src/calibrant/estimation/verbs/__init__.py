@@ -11,9 +11,10 @@ import numpy as np
 from msgspec import structs
 
 from calibrant._checks import Integers, shown
-from calibrant.estimation.estimating import check_inclusion, corrected_counts
+from calibrant.estimation.estimating import corrected_counts
 from calibrant.estimation.files import whole_groups
 from calibrant.estimation.results import CorrectedCounts
+from calibrant.estimation.selection import check_inclusion
 from calibrant.exceptions import InputError
 from calibrant.io.roles import FoundColumns, Role, open_table, read, read_table
 from calibrant.io.tables import listed

@@ -9,12 +9,12 @@ import numpy as np
 from msgspec.structs import replace
 
 from calibrant._checks import Floats, Integers, shown
-from calibrant.estimation.estimating import check_inclusion
 from calibrant.estimation.judged_means import JudgedTable
 from calibrant.estimation.judging import judged_systems
 from calibrant.estimation.judging_bias import judge_bias
 from calibrant.estimation.judging_preferences import bradley_terry, preference_table
 from calibrant.estimation.results.judging import JudgedSystems
+from calibrant.estimation.selection import check_inclusion
 from calibrant.exceptions import InputError
 from calibrant.io.roles import FoundColumns, Role, open_table, read_table
 from calibrant.io.tables import Table, listed
