@@ -11,6 +11,8 @@ from calibrant.lazy import lazily
 
 if TYPE_CHECKING:
     from calibrant.estimation.checking import central_set_hits, quantile_calibration
+    from calibrant.estimation.classes import class_scores, corrected_classes
+    from calibrant.estimation.contrasts import Groups
     from calibrant.estimation.counts import (
         CountDistribution,
         compare_counts,
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from calibrant.estimation.judging import judged_systems
     from calibrant.estimation.judging_bias import judge_bias
     from calibrant.estimation.judging_preferences import bradley_terry, preference_table
+    from calibrant.estimation.means import corrected_means
     from calibrant.estimation.results import (
         CentralSet,
         CentralSets,
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
         QuantileCalibration,
     )
     from calibrant.estimation.results.designs import DrawnSample, SampledStratum
+    from calibrant.estimation.results.groups import GroupDifference, GroupTrend
     from calibrant.estimation.results.judging import (
         JudgeBias,
         JudgedDifference,
@@ -72,6 +76,9 @@ __all__ = [
     "Drift",
     "EstimatePlan",
     "Exceedance",
+    "GroupDifference",
+    "GroupTrend",
+    "Groups",
     "JudgeBias",
     "JudgeErrors",
     "JudgedDifference",
@@ -93,8 +100,11 @@ __all__ = [
     "TransportedSystem",
     "bradley_terry",
     "central_set_hits",
+    "class_scores",
     "compare_counts",
+    "corrected_classes",
     "corrected_counts",
+    "corrected_means",
     "count_interval",
     "estimate",
     "estimate_drift",

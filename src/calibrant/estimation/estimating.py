@@ -5,16 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from calibrant import _checks
 from calibrant._checks import Floats, Integers, one_of, proportion
+from calibrant.estimation.contrasts import (
+    Groups,
+    adjusted,
+    adjusted_trends,
+    differences,
+    groups_of,
+    part_of,
+    trends,
+)
 from calibrant.estimation.designs import Design, combine_rounds, design_of, shift_of_draws
 from calibrant.estimation.kinds import OUTSIDE, adjusted_count
 from calibrant.estimation.results import ALL, CorrectedCounts, CorrectedMean
+from calibrant.estimation.results.groups import GroupDifference, GroupTrend
 from calibrant.estimation.sampling import (
     ENOUGH,
     EQUAL,
@@ -27,9 +36,18 @@ from calibrant.estimation.sampling import (
     known_likeness,
     likely_labels,
     moments_of,
+    parts_of,
     variance_of,
 )
-from calibrant.estimation.selection import check_inclusion, rates_differ, selection_warning, weights_warning
+from calibrant.estimation.selection import (
+    checked_sample,
+    codes_of,
+    kind_of_score,
+    mean_error_warning,
+    rates_differ,
+    selection_warning,
+    weights_warning,
+)
 from calibrant.estimation.sharing import SharedIntervals, shared_intervals
 from calibrant.exceptions import InputError
 from calibrant.metrics.tails import (
@@ -46,6 +64,7 @@ CONTRADICTED = "labels of these documents contradict the whole interval, so the 
 METHODS = ("uncorrected", "labels", "ppi", "ppi++", "dsl", "prior-shift")
 POPULATIONS = ("corpus", "superpopulation")
 SAMPLINGS = ("detect", "fixed", "independent")
+FACTORS = {"labels": 0.0, "ppi": 1.0, "ppi++": 1.0, "dsl": 1.0}  # weights of scores; that of ppi++ is tuned
 FEWEST = 2
 DOUBT = 0.01  # significance from which labels contradict prior-shift
 FEW_UNEQUAL_CLUSTERS = 30  # effective number with unequal probabilities, below which it is named
@@ -106,7 +125,7 @@ def corrected_counts(
     labelled: ArrayLike,
     labels: ArrayLike,
     *,
-    periods: ArrayLike | None = None,
+    periods: ArrayLike | Groups | None = None,
     inclusion_probabilities: ArrayLike | None = None,
     strata: ArrayLike | None = None,
     rounds: ArrayLike | None = None,
@@ -115,6 +134,9 @@ def corrected_counts(
     population: str = "corpus",
     sampling: str = "detect",
     level: float = 0.95,
+    weight: float | None = None,
+    compare: bool = False,
+    baseline: str | None = None,
 ) -> CorrectedCounts:
     """Estimate the proportion and the number of positive documents, in total and by period.
 
@@ -165,6 +187,13 @@ def corrected_counts(
         equal probabilities, labels are a simple random sample of each period.
     level
         Level of the intervals.
+    weight
+        Weight of the scores in ``ppi++``. None: that which minimizes the variance.
+    compare
+        Compare the periods, too: all pairs of up to 10 groups, or consecutive periods of time, and their
+        linear trend.
+    baseline
+        Group with which each other one is compared; implies ``compare``.
 
     Returns
     -------
@@ -219,9 +248,11 @@ def corrected_counts(
     one_of(population, POPULATIONS, "population")
     one_of(sampling, SAMPLINGS, "sampling")
     proportion(level, "level")
-    whole, code, names = _sample(scores, labelled, labels, periods, inclusion_probabilities, clusters)
+    whole = checked_sample(scores, labelled, labels, inclusion_probabilities, clusters)
+    groups = groups_of(periods, len(whole.score))
+    code, names = groups.code, groups.names
     stratum, turn = (
-        _codes(codes, name, len(whole.rows)) for codes, name in ((strata, "strata"), (rounds, "rounds"))
+        codes_of(codes, name, len(whole.rows)) for codes, name in ((strata, "strata"), (rounds, "rounds"))
     )
     if turn is not None:
         if inclusion_probabilities is None:
@@ -249,7 +280,7 @@ def corrected_counts(
         unequal=unequal,
         everywhere=unequal or not stratified or all(len(one.rows) for one in parts),
         design=design,
-        factor=_tuned_factor(parts if stratified else [whole], whole),
+        factor=_tuned_factor(parts if stratified else [whole], whole) if weight is None else weight,
         corpus=population == "corpus",
         level=level,
         trust=trust,
@@ -257,8 +288,9 @@ def corrected_counts(
     )
     cells: list[tuple[str, Sample, list[Sample]]] = [(ALL, whole, parts if stratified else [whole])]
     if periods is not None:
-        cells += [(str(name), one, [one]) for name, one in zip(names, parts, strict=True)]
-    inside = replace(study, factor=_tuned_factor(parts, whole))  # the total does not depend on the groups
+        cells += [(name, one, [one]) for name, one in zip(names, parts, strict=True)]
+    # The total does not depend on the groups, and groups share the weight that is best within them.
+    inside = replace(study, factor=_tuned_factor(parts, whole)) if weight is None else study
     shared = _shared(whole, code, inside) if periods is not None and "ppi++" in named else None
     doubts = _doubts(parts, code, study) if "prior-shift" in named else [None] * len(cells)
     estimates = [
@@ -268,6 +300,10 @@ def corrected_counts(
         if not every or method != "prior-shift" or (methods is not None and sparse)
     ]
     reported = _reported(estimates, unequal) if methods is None else None
+    compared: dict[str, Any] = {}
+    if periods is not None and (compare or baseline is not None):
+        used = [one for one in named if one in FACTORS and reported in (None, one)]
+        compared = _compared(groups, estimates, parts, used, inside, shared, baseline)
     return CorrectedCounts(
         documents=len(whole.score),
         labelled=len(whole.rows),
@@ -280,11 +316,55 @@ def corrected_counts(
         selection_warning=contradicted
         or (None if unequal else selection_warning(parts if stratified and not sparse else [_simple(whole)])),
         rates_warning=_of_rates(parts, names) if stratified else None,
+        score_warning=kind_of_score(whole),
         shared_variance=shared is not None,
         estimates=tuple(estimates),
         reported=reported,
         reported_because=None if reported is None else REASONS[reported],
+        **compared,
     )
+
+
+def _compared(
+    groups: Groups,
+    estimates: Sequence[CorrectedMean],
+    samples: Sequence[Sample],
+    methods: Sequence[str],
+    study: Study,
+    shared: SharedIntervals | None,
+    baseline: str | None,
+) -> dict[str, Any]:
+    """Return the differences and trends of groups, by the fields of `CorrectedCounts`."""
+    found: list[GroupDifference] = []
+    lines: list[GroupTrend] = []
+    for method in methods:
+        rows = [one for one in estimates if one.method == method][1:]
+        factor = (study.factor or 0.0) if method == "ppi++" else FACTORS[method]
+        pooled = shared is not None and method == "ppi++"
+        sums = _influences(samples, factor, study.whole)
+        parts = []
+        for number, (row, sums_of) in enumerate(zip(rows, sums, strict=True), 1):
+            freedom = max(1.0, (row.effective or 2) - 1)
+            if shared is not None and _ends(shared, number, method) is not None:
+                freedom = shared.freedom
+            parts.append(part_of(row.share, freedom, study.level, sums_of))
+        given: dict[str, Any] = {"level": study.level, "pooled": pooled}
+        found += differences(groups, parts, method, baseline=baseline, **given)
+        lines += trends(groups, parts, method, **given)
+    return {"differences": adjusted(found, study.level), "trends": adjusted_trends(lines)}
+
+
+def _influences(samples: Sequence[Sample], factor: float, whole: Sample) -> list[Floats | None]:
+    """Return the influence of each cluster on the groups' estimates; None without clusters."""
+    if whole.cluster is None:
+        return [None] * len(samples)
+    found: list[Floats | None] = []
+    for one in samples:
+        x, part = one.label - factor * one.scores, one.weight / max(one.weight.sum(), EQUAL)
+        assert one.cluster is not None
+        clusters = int(whole.cluster.max()) + 1
+        found.append(np.bincount(one.cluster, part * (x - part @ x), clusters).astype(np.float64))
+    return found
 
 
 def _reported(estimates: Sequence[CorrectedMean], unequal: bool) -> str | None:
@@ -294,22 +374,7 @@ def _reported(estimates: Sequence[CorrectedMean], unequal: bool) -> str | None:
     return next((method for method in order if method in defined), None)
 
 
-def parts_of(sample: Sample, code: Integers, count: int) -> list[Sample]:
-    """Return the sample of each group, for the (N,) codes of the documents' groups."""
-    if count == 1:
-        return [sample]
-    order, size = np.argsort(code, kind="stable"), np.bincount(code, minlength=count)
-    ends = np.cumsum(size)
-    place = np.empty(len(code), np.int64)
-    place[order] = np.arange(len(code)) - np.repeat(ends - size, size)
-    own = code[sample.rows]
-    return [
-        sample.of(order[last - many : last], place, own == number)
-        for number, (last, many) in enumerate(zip(ends.tolist(), size.tolist(), strict=True))
-    ]
-
-
-def _of_rates(parts: Sequence[Sample], names: NDArray[np.generic]) -> str:
+def _of_rates(parts: Sequence[Sample], names: Sequence[str]) -> str:
     """Return a warning of groups that were labeled at different rates."""
     rates = np.array([len(one.rows) / len(one.score) for one in parts])
     least, most = int(rates.argmin()), int(rates.argmax())
@@ -335,59 +400,9 @@ def _ends(shared: SharedIntervals | None, number: int, method: str) -> tuple[flo
     return float(shared.low[number - 1]), float(shared.high[number - 1])
 
 
-def _codes(values: ArrayLike | None, name: str, count: int) -> Integers | None:
-    """Return codes in order of the labeled documents' strata or rounds; None if all are in one."""
-    if values is None:
-        return None
-    codes, names = _checks.cluster_codes(values, name)
-    _checks.same_length(name, len(codes), "labels", count)
-    if name == "strata":
-        return codes
-    numbers = np.asarray(values, np.float64)
-    return None if len(names) == 1 else np.unique(numbers, return_inverse=True)[1]
-
-
 def _simple(sample: Sample) -> Sample:
     """Return the sample with equal probabilities of being labeled."""
     return replace(sample, chance=np.full(len(sample.rows), len(sample.rows) / len(sample.score)))
-
-
-def _sample(
-    scores: ArrayLike,
-    labelled: ArrayLike,
-    labels: ArrayLike,
-    periods: ArrayLike | None,
-    inclusion_probabilities: ArrayLike | None,
-    clusters: ArrayLike | None,
-) -> tuple[Sample, Integers, NDArray[np.generic]]:
-    """Check everything; also return the code of each document's period, and the periods."""
-    score = np.asarray(_checks.scores(scores, "scores"), np.float64)
-    label = np.asarray(_checks.labels(labels, "labels"), np.float64)
-    rows = np.asarray(labelled)
-    if rows.ndim != 1 or rows.dtype.kind not in "iu":
-        message = f"labelled has shape {rows.shape} and dtype {rows.dtype}"
-        raise InputError(message, "give positions of documents, counted from 0", code="shape")
-    _checks.same_length("labels", len(label), "labelled", len(rows))
-    if not 0 <= rows.min() <= rows.max() < len(score):
-        message = f"labelled has positions from {rows.min()} to {rows.max()}"
-        raise InputError(message, f"positions are from 0 to {len(score) - 1}", code="parameter")
-    twice = np.flatnonzero(np.bincount(rows) > 1)
-    if len(twice):
-        message = f"document {twice[0]} is labeled twice"
-        raise InputError(message, "give each document one label", code="parameter")
-    code, names = np.zeros(len(score), np.int64), np.array(["all"])
-    if periods is not None:
-        code, names = _checks.cluster_codes(periods, "periods")
-        _checks.same_length("periods", len(code), "scores", len(score))
-    cluster, _ = _checks.clusters_of(clusters, "labels", len(label))
-    chance = np.ones(len(rows))
-    if inclusion_probabilities is not None:
-        chance = np.asarray(_checks.scores(inclusion_probabilities, "inclusion_probabilities"), np.float64)
-        _checks.same_length("inclusion_probabilities", len(chance), "labels", len(label))
-        check_inclusion(
-            chance, "inclusion_probabilities[{row}] is {probability:g}, but the document is labeled"
-        )
-    return Sample(score, rows.astype(np.int64), label, chance, cluster), code, names
 
 
 @dataclass(frozen=True)
@@ -444,8 +459,11 @@ def _estimate(
         if method == "prior-shift" and labelled < documents and outside > 1e-9:
             estimate = Quantity(None, reason=CONTRADICTED)
     if estimate.estimate is not None and method != "uncorrected":
-        warnings |= _cautions(study.whole if method == "prior-shift" else sample, method, study)
+        if ends is None:  # groups that share their variance do not need it
+            warnings |= _cautions(study.whole if method == "prior-shift" else sample, method, study)
         warnings |= {"shift_warning": doubt} if doubt and method == "prior-shift" else {}
+    if method == "uncorrected" and (text := mean_error_warning(sample)) is not None:
+        warnings |= {"uncorrected_warning": text}
     values = estimate.estimate, estimate.low, estimate.high
     mean, low, high = (None if end is None else min(most, max(least, end)) for end in values)
     counts = [None if share is None else share * documents for share in (mean, low, high)]
@@ -457,7 +475,8 @@ def _estimate(
         effective=effective,
         count=Quantity(counts[0], counts[1], counts[2], reason=estimate.reason),
         share=Quantity(mean, low, high, reason=estimate.reason),
-        **warnings,
+        weight=(study.factor or 0.0) if method == "ppi++" else FACTORS.get(method),
+        **cast("dict[str, Any]", warnings),
     )
 
 
@@ -547,7 +566,7 @@ def _proportion(
     equal = sample.equal if sample is not study.whole else not study.unequal
     if method == "dsl" and not equal:
         return _weighted(sample, study)
-    factor = {"labels": 0.0, "ppi": 1.0, "ppi++": study.factor or 0.0, "dsl": 1.0}[method]
+    factor = (study.factor or 0.0) if method == "ppi++" else FACTORS[method]
     warnings = {"weight_warning": UNTUNED} if method == "ppi++" and study.factor is None else {}
     if not equal and method == "labels" and study.design.group is not None and sample is study.whole:
         return _by_groups(sample, study, 0.0)

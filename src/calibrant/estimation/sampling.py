@@ -99,6 +99,21 @@ class Sample:
         return {name: None if value is None else value[kept] for name, value in values.items()}
 
 
+def parts_of(sample: Sample, code: Integers, count: int) -> list[Sample]:
+    """Return the sample of each group, for the (N,) codes of the documents' groups."""
+    if count == 1:
+        return [sample]
+    order, size = np.argsort(code, kind="stable"), np.bincount(code, minlength=count)
+    ends = np.cumsum(size)
+    place = np.empty(len(code), np.int64)
+    place[order] = np.arange(len(code)) - np.repeat(ends - size, size)
+    own = code[sample.rows]
+    return [
+        sample.of(order[last - many : last], place, own == number)
+        for number, (last, many) in enumerate(zip(ends.tolist(), size.tolist(), strict=True))
+    ]
+
+
 def likely_labels(sample: Sample) -> tuple[Floats, float]:
     """Return (n,) prior probabilities that the labeled documents are positive, and the trust in the scores.
 
