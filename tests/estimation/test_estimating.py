@@ -800,7 +800,7 @@ def test_the_total_does_not_depend_on_the_groups(given: dict[str, bool]) -> None
     chance = np.where(np.arange(3000) % 3, 0.05, 0.2)
     unequal = "inclusion_probabilities" in given
     rows = np.flatnonzero(rng.random(3000) < (chance if unequal else 0.1))
-    more = dict.fromkeys(given, chance[rows] if unequal else rows // 10)
+    more: dict[str, Any] = dict.fromkeys(given, chance[rows] if unequal else rows // 10)
     plain = corrected_counts(score, rows, truth[rows], **more).estimates
     for groups in (2, 12, 50):
         periods = rng.integers(0, groups, 3000)

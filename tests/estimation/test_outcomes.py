@@ -11,19 +11,18 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet as pq
 
-from calibrant.estimation import (
-    CorrectedCounts,
-    corrected_classes,
-    corrected_counts,
-    corrected_means,
-    estimate,
-)
+from calibrant import estimation
 from calibrant.estimation.classes import class_scores
 from calibrant.estimation.contrasts import Groups
 from calibrant.exceptions import InputError
 from calibrant.io.roles import open_table
 from tests.command_line import Run
 
+# Estimates may be undefined; these tests know which are not.
+corrected_classes: Any = estimation.corrected_classes
+corrected_counts: Any = estimation.corrected_counts
+corrected_means: Any = estimation.corrected_means
+estimate: Any = estimation.estimate
 TOPICS = np.array(["economy", "health", "other"])
 N = 1500
 
@@ -52,7 +51,7 @@ def data() -> dict[str, Any]:
     return {"documents": pa.table(documents), "labels": pa.table(labels), "rows": rows, "topic": topic}
 
 
-def row(found: CorrectedCounts, period: str = "all", outcome: str | None = None) -> Any:
+def row(found: Any, period: str = "all", outcome: str | None = None) -> Any:
     return next(one for one in found.estimates if (one.period, one.outcome) == (period, outcome))
 
 
@@ -81,6 +80,18 @@ def test_a_class_among_all_is_about_that_class_alone(data: dict[str, Any]) -> No
     every = estimate(data["documents"], data["labels"], **given)
     alone = estimate(data["documents"], data["labels"], view="class:health", **given)
     assert row(every, outcome="health").share == row(alone).share
+
+
+def test_classes_that_are_never_predicted_have_the_proportion_of_the_labels(data: dict[str, Any]) -> None:
+    topics = data["labels"]["topic"].to_pylist()
+    new = ["sports" if place < 30 else name for place, name in enumerate(topics)]
+    labels = data["labels"].drop_columns(["topic"]).append_column("topic", pa.array(new))
+    found = estimate(data["documents"], labels, score="model", label="topic", methods="ppi++")
+    assert row(found, outcome="sports").share.estimate == pytest.approx(0.1)
+    assert "no score is one of these classes of labels" in found.class_warning
+    wrong = labels.drop_columns(["topic"]).append_column("topic", pa.array(["helth", *topics[1:]]))
+    with pytest.raises(InputError, match="'helth' is no class of the predictions: did you mean 'health'"):
+        estimate(data["documents"], wrong, score="model", label="topic")
 
 
 def test_rare_classes_have_shares_within_their_intervals() -> None:

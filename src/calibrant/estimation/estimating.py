@@ -292,12 +292,13 @@ def corrected_counts(
     # The total does not depend on the groups, and groups share the weight that is best within them.
     inside = replace(study, factor=_tuned_factor(parts, whole)) if weight is None else study
     shared = _shared(whole, code, inside) if periods is not None and "ppi++" in named else None
-    doubts = _doubts(parts, code, study) if "prior-shift" in named else [None] * len(cells)
+    shifts = "prior-shift" in named and (not every or (methods is not None and sparse))
+    doubts = _doubts(parts, code, study) if shifts else [None] * len(cells)
     estimates = [
         _estimate(period, one, own, method, inside if number else study, doubt, _ends(shared, number, method))
         for number, ((period, one, own), doubt) in enumerate(zip(cells, doubts, strict=False))
         for method in named
-        if not every or method != "prior-shift" or (methods is not None and sparse)
+        if method != "prior-shift" or shifts
     ]
     reported = _reported(estimates, unequal) if methods is None else None
     compared: dict[str, Any] = {}

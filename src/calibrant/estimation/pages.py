@@ -74,7 +74,10 @@ class EstimatePage:
         )
         main, *compared = result.main_tables()
         every = result.to_tables()[0]
-        steps = [EstimateStep(kind, (), _table(main), tuple(filter(None, [result.summary()])))]
+        steps = [
+            EstimateStep("Figure", (), None, tuple(filter(None, [result.summary()]))),
+            EstimateStep(kind, (), _table(main), ()),
+        ]
         steps += [EstimateStep(one.title or one.caption, (), _table(one), ()) for one in compared]
         if result.reported is not None:
             steps.append(

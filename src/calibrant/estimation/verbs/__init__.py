@@ -186,6 +186,8 @@ def estimate(
     result = structs.replace(
         result, command=command, outcome=found.outcome, groups_warning=_whole_groups(scored, labeled, rows)
     )
+    if found.outcome == "classes" and "score" in scored:
+        result = structs.replace(result, class_warning=_strange_classes(scored, labeled, "labels alone"))
     if view is not None and view.startswith("class:"):
         result = _with_classes(result, found, given, view)
     if output is not None:
@@ -262,14 +264,17 @@ def _check_strata(labels: FoundColumns) -> None:
             raise drawn.error(row, message, hint, "empty", part="stratum")
 
 
-def _strange_classes(scored: FoundColumns, labels: FoundColumns) -> str | None:
+def _strange_classes(scored: FoundColumns, labels: FoundColumns, of: str = "") -> str | None:
     """Return a warning of classes that only labels have, which may be spelled differently in the scores."""
     strange = [name for name in labels.names["label"] if name and name not in scored.names["score"]]
     if not strange:
         return None
-    return f"no score is one of these classes of labels, which may be misspelled: {listed(strange)}. " + (
-        "Documents with these labels count as documents without the class"
+    then = (
+        f"Their proportions are those of the {of}"
+        if of
+        else ("Documents with these labels count as documents without the class")
     )
+    return f"no score is one of these classes of labels, which may be misspelled: {listed(strange)}. {then}"
 
 
 def labeled_rows(labels: FoundColumns, scored: FoundColumns, *, alone: bool) -> Integers:
@@ -289,7 +294,8 @@ def labeled_rows(labels: FoundColumns, scored: FoundColumns, *, alone: bool) -> 
     """
     if alone:
         return labels.rows - labels.table.first_row
-    place = {name: number for number, name in enumerate(scored.names["item"])}
+    wanted = frozenset(labels.names["item"])
+    place = {name: number for number, name in enumerate(scored.names["item"]) if name in wanted}
     for row, name in enumerate(labels.names["item"]):
         if name not in place:
             message = f"{shown(name)} has a label but no score in {scored.table.name}"

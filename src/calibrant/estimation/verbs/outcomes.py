@@ -17,6 +17,7 @@ from calibrant.estimation.results import CorrectedCounts
 from calibrant.exceptions import InputError
 from calibrant.io.roles import FoundColumns, Role, read, read_table
 from calibrant.io.tables import Table, listed
+from calibrant.records.words import closest
 
 INCLUSION = "inclusion_probability"
 CLASSES = "; if both columns contain class names, count one class with `view='class:NAME'`"
@@ -164,39 +165,66 @@ def _all_classes(
     label_how: str,
 ) -> Outcome:
     role = Role("label", "name", asked.label, gaps=True, how=label_how)
-    if "*" in asked.score:
-        before, _, after = asked.score.partition("*")
-        columns = [
-            one
-            for one in table.columns
-            if one.startswith(before) and one.endswith(after) and len(one) > len(before + after)
-        ]
-        if len(columns) < 2:
-            message = f"the columns {shown(asked.score)} are {listed(columns) or 'none'}"
-            hint = "write one column of probabilities per class, such as p_health for the class health"
-            raise InputError(message, hint, code="column-missing", file=table.name)
-        parts = [Role(f"score {number}", "score", one) for number, one in enumerate(columns)]
-        scored = read_table(table, [*parts, *documents])
-        classes = tuple(one[len(before) : len(one) - len(after)] for one in columns)
-        score = np.stack([scored[part.part] for part in parts], axis=1)
-        _check_sums(scored, score, columns)
+    per_class = "*" in asked.score
+    if per_class:
+        columns, classes = _columns_of_classes(table, asked.score)
+        roles = [Role(f"score {number}", "score", one) for number, one in enumerate(columns)]
     else:
-        given = [] if asked.confidence is None else [Role("confidence", "score", asked.confidence)]
-        scored = read_table(table, [Role("score", "name", asked.score), *given, *documents])
-        scored.check_spelling("score", "write each class in one way")
-        classes = tuple(sorted(scored.names["score"]))
-        order = np.array([classes.index(name) for name in scored.names["score"]], np.int64)
-        score = class_scores(order[scored["score"]], len(classes), scored.get("confidence"))
+        roles = [Role("score", "name", asked.score)]
+        roles += [] if asked.confidence is None else [Role("confidence", "score", asked.confidence)]
+    scored = read_table(table, [*roles, *documents])
     labeled = read_table(table, [role, *about]) if labels is None else read(labels, [role, *about])
     labeled.check_spelling("label", "write each class in one way")
     labeled.check_gaps("label", "leave the field of a missing label empty")
+    if per_class:
+        score = np.stack([scored[one.part] for one in roles], axis=1)
+        _check_sums(scored, score, columns)
+    else:
+        scored.check_spelling("score", "write each class in one way")
+        predicted = scored.names["score"]
+        classes = tuple(sorted({*predicted, *_never_predicted(labeled, predicted)}))
+        code = np.array([classes.index(name) for name in predicted], np.int64)
+        score = class_scores(code[scored["score"]], len(classes), scored.get("confidence"))
     try:
         code = codes_of_classes(labeled.names["label"], classes, "predictions")
     except InputError as error:
-        name = error.row
-        error.row = int(np.flatnonzero(labeled["label"] == name)[0])
-        raise labeled.placed(error, part="label") from None
+        raise _placed(error, labeled) from None
     return Outcome("classes", scored, labeled, score, code[labeled["label"]], classes)
+
+
+def _placed(error: InputError, labeled: FoundColumns) -> InputError:
+    """Return an error about a name of a class with the row of the first label that has it."""
+    error.row = int(np.flatnonzero(labeled["label"] == error.row)[0])
+    return labeled.placed(error, part="label")
+
+
+def _columns_of_classes(table: Table, pattern: str) -> tuple[list[str], tuple[str, ...]]:
+    """Return the columns of a pattern such as ``p_*``, and the classes that they name."""
+    before, _, after = pattern.partition("*")
+    columns = [
+        one
+        for one in table.columns
+        if one.startswith(before) and one.endswith(after) and len(one) > len(before + after)
+    ]
+    if len(columns) < 2:
+        message = f"the columns {shown(pattern)} are {listed(columns) or 'none'}"
+        hint = "write one column of probabilities per class, such as p_health for the class health"
+        raise InputError(message, hint, code="column-missing", file=table.name)
+    return columns, tuple(one[len(before) : len(one) - len(after)] for one in columns)
+
+
+def _never_predicted(labeled: FoundColumns, predicted: Sequence[str]) -> list[str]:
+    """Return the classes that only labels have; raise if they are misspelled, or no class is in both."""
+    names = labeled.names["label"]
+    only = [name for name in names if name not in predicted]
+    for name in only:
+        near = closest(name, list(predicted))
+        if near is not None or len(only) == len(names):
+            message = f"{shown(name)} is no class of the predictions"
+            hint = f"write one of {listed(list(predicted))}" if near is None else f"did you mean {near!r}?"
+            error = InputError(message, hint, code="class-unknown", row=names.index(name))
+            raise _placed(error, labeled)
+    return only
 
 
 def _check_sums(scored: FoundColumns, score: Any, columns: Sequence[str]) -> None:
