@@ -282,7 +282,8 @@ def page(corpora: int) -> str:
         f"corpora of {DOCUMENTS:,} documents in {GROUPS} groups per cell (`scripts/group_coverage.py`). The "
         "labels are those of all groups together, so 200 labels are 25 per group. *w 30*: 30 % of the "
         "intervals have a warning (of few labels, clusters, or labels near an end of their range). "
-        "*published*: the normal interval of PPI++ (Angelopoulos et al. 2023) with each group's own weight, as ppi_py computes it. "
+        "*published*: the normal interval of PPI++ (Angelopoulos et al. 2023) with each group's own weight, "
+        "as ppi_py computes it. "
         "*all differences*: how often all simultaneous intervals of consecutive groups contain the "
         "differences. The model's predictions are calibrated but 0.7 log-odds too high (good), random "
         "(useless), or random in two of the groups (biased).\n",
