@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -264,8 +265,33 @@ def class_cells(corpora: int) -> list[tuple[list[str], Hits]]:
     return cells
 
 
-def page(corpora: int) -> str:
-    """Return the page."""
+LEAD = """# Coverage of groups, differences, trends, classes and grades
+
+Coverage in percent of 95 % intervals and, in parentheses, their mean width, over {corpora} corpora
+of {documents:,} documents in {groups} groups per cell (`scripts/group_coverage.py`). The labels are
+those of all groups together, so 200 labels are 25 per group. *w 30*: 30 % of the intervals have a
+warning (of few labels or clusters, or of labels near an end of their range). *published*: the
+normal interval of PPI++ (Angelopoulos et al. 2023) with each group's own weight, as ppi_py computes
+it. *all differences*: how often all simultaneous intervals of consecutive groups contain the
+differences. The model's predictions are calibrated but 0.7 log-odds too high (good), random
+(useless), or random in two of the groups (biased).
+"""
+CLUSTERS = """## Binary labels of clusters
+
+All documents of some of 600 clusters are labeled, about 10 each. The log-odds of clusters have a
+standard deviation of 1, and clusters are in all groups."""
+SURVEY = """## Survey weights
+
+Binary labels, and weights with a coefficient of variation of 0.7."""
+CLASSES = """## Classes
+
+Four classes, of which one is rare. The model is right for a percentage of the documents, and names
+a random class for the others. *all classes*: how often all simultaneous intervals contain the
+proportions."""
+
+
+def parts(corpora: int) -> Iterator[str]:
+    """Yield the parts of the page."""
     columns = [
         "total ppi++",
         "group labels",
@@ -275,44 +301,19 @@ def page(corpora: int) -> str:
         "all differences",
         "trend",
     ]
+    fewer = [one for one in columns if one != "published"]
     heads = ["positive, %", "predictions", "labels"]
-    parts = [
-        "# Coverage of groups, differences, trends, classes and grades\n",
-        f"Coverage in percent of 95 % intervals and, in parentheses, their mean width, over {corpora} "
-        f"corpora of {DOCUMENTS:,} documents in {GROUPS} groups per cell (`scripts/group_coverage.py`). The "
-        "labels are those of all groups together, so 200 labels are 25 per group. *w 30*: 30 % of the "
-        "intervals have a warning (of few labels, clusters, or labels near an end of their range). "
-        "*published*: the normal interval of PPI++ (Angelopoulos et al. 2023) with each group's own weight, "
-        "as ppi_py computes it. "
-        "*all differences*: how often all simultaneous intervals of consecutive groups contain the "
-        "differences. The model's predictions are calibrated but 0.7 log-odds too high (good), random "
-        "(useless), or random in two of the groups (biased).\n",
-        table("## Binary labels", heads, columns, binary_cells(corpora, clustered=False)),
-        table(
-            "## Binary labels of clusters\n\nAll documents of some of 600 clusters are labeled, about 10 "
-            "each. The log-odds of clusters have a standard deviation of 1, and clusters are in all groups.",
-            heads,
-            [one for one in columns if one != "published"],
-            binary_cells(corpora, clustered=True),
-        ),
-        table("## Grades", ["labels are", "predictions", "labels"], columns, graded_cells(corpora)),
-        table(
-            "## Survey weights\n\nBinary labels, and weights with a coefficient of variation of 0.7.",
-            heads,
-            [one for one in columns if one != "published"],
-            weighted_cells(corpora),
-        ),
-        table(
-            "## Classes\n\nFour classes, of which one is rare. The model is right for a percentage of the "
-            "documents, and names a random class for the others. *all classes*: how often all simultaneous "
-            "intervals contain the proportions.",
-            ["rare class, %", "right, %", "labels"],
-            ["rare class", "other classes", "all classes"],
-            class_cells(corpora),
-        ),
-    ]
-    return "\n".join(parts)
+    yield LEAD.format(corpora=corpora, documents=DOCUMENTS, groups=GROUPS)
+    yield table("## Binary labels", heads, columns, binary_cells(corpora, clustered=False))
+    heads_of_classes, of_classes = ["rare class, %", "right, %", "labels"], ["rare class", "other classes"]
+    yield table(CLASSES, heads_of_classes, [*of_classes, "all classes"], class_cells(corpora))
+    yield table("## Grades", ["labels are", "predictions", "labels"], columns, graded_cells(corpora))
+    yield table(SURVEY, heads, fewer, weighted_cells(corpora))
+    yield table(CLUSTERS, heads, fewer, binary_cells(corpora, clustered=True))
 
 
 if __name__ == "__main__":
-    TARGET.write_text(page(int(sys.argv[1]) if len(sys.argv) > 1 else CORPORA), encoding="utf-8")
+    written: list[str] = []
+    for part in parts(int(sys.argv[1]) if len(sys.argv) > 1 else CORPORA):
+        written.append(part)
+        TARGET.write_text("\n".join(written), encoding="utf-8")

@@ -824,7 +824,7 @@ def test_labels_of_one_group_only_give_no_total() -> None:
 def test_intervals_of_months_cover_and_are_about_as_wide_as_those_of_the_paper(
     labels: int, widest: float
 ) -> None:
-    """Of PPI++ with the normal distribution, whose intervals cover 85 to 91 % here."""
+    """The paper's intervals, of the normal distribution, cover 85 to 91 % here."""
     rng = np.random.default_rng(2)
     inside, width, plain = [], [], []
     for _ in range(60):

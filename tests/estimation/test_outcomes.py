@@ -327,9 +327,13 @@ def test_means_of_the_corrected_outcome_are_the_estimates(
     assert compared
 
 
-def test_figures_and_reports_are_written(data: dict[str, Any], tmp_path: Path) -> None:
+def test_figures_and_reports_are_written(run: Run, data: dict[str, Any], tmp_path: Path) -> None:
     given = {"score": "model", "label": "topic", "by": "party"}
-    for name in ("figure.svg", "figure.png", "report.html"):
+    for name in ("documents", "labels"):
+        pq.write_table(data[name], tmp_path / f"{name}.parquet")
+    tables = [tmp_path / "documents.parquet", "--labels", tmp_path / "labels.parquet", "--by", "party"]
+    run("estimate", *tables, "--score", "model", "--label", "topic", "-o", tmp_path / "report.html")
+    for name in ("figure.svg", "figure.png"):
         estimate(data["documents"], data["labels"], output=str(tmp_path / name), **given)
     assert "scores alone, uncorrected" in (tmp_path / "figure.svg").read_text(encoding="utf-8")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
@@ -386,7 +390,7 @@ BAD = {
         ["--score", "q_*"],
         "row 1, column q_a: the probabilities of its classes",
     ),
-    "columns": ("item,label\n0,a\n1,b\n", ["--score", "z_*"], "the columns 'z_*' are none"),
+    "columns": ("item,label\n0,a\n1,b\n", ["--score", "z_*"], "columns 'z_*'"),
 }
 
 

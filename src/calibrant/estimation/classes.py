@@ -1,4 +1,4 @@
-"""Shares of all classes, which add up to 1."""
+"""Proportions of all classes, which add up to 1."""
 
 from __future__ import annotations
 

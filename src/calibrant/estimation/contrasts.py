@@ -137,7 +137,7 @@ def combined(weights: Floats, parts: Sequence[Part], *, pooled: bool) -> Combine
     """Return a weighted sum of estimates of groups.
 
     Each side of its interval has the variance that follows from the sides of the estimates' intervals which
-    lie in its direction, so that it keeps their asymmetry. Groups that have labels of the same clusters are
+    are in its direction, so that it keeps their asymmetry. Groups that have labels of the same clusters are
     correlated, by the influence of each cluster on both.
 
     Parameters

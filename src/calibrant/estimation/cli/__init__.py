@@ -56,4 +56,14 @@ def command(predictions: str, printing: Printing, **options: Any) -> None:
     """
     from calibrant.estimation.verbs import estimate
 
-    printing.show(estimate(predictions, command=command_line(), **options))
+    output = options.pop("output")
+    if output is None or not output.lower().endswith((".html", ".htm")):
+        printing.show(estimate(predictions, command=command_line(), output=output, **options))
+        return
+    from calibrant.estimation.pages import EstimatePage
+    from calibrant.pages.report_page import check_page, write
+
+    check_page(output)
+    record = estimate(predictions, command=command_line(), **options)
+    write(output, EstimatePage.of(record))
+    printing.show(record)

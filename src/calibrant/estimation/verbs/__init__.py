@@ -80,8 +80,8 @@ def estimate(
     methods
         Estimators to use; ``all`` compares them. None: the one to report, which ``reported`` names.
     output
-        File to write: a figure (.svg, .png or .pdf), a report (.html), or a table of all documents with the
-        column ``corrected``, whose mean over a group is the estimate.
+        File to write: a figure (.svg, .png or .pdf), or a table of all documents with the column
+        ``corrected``, whose mean over a group is the estimate.
     population
         Target of the estimate: the count in these documents (``corpus``), or in the population that they were
         drawn from (``superpopulation``).

@@ -207,7 +207,7 @@ def _columns_of_classes(table: Table, pattern: str) -> tuple[list[str], tuple[st
         if one.startswith(before) and one.endswith(after) and len(one) > len(before + after)
     ]
     if len(columns) < 2:
-        message = f"the columns {shown(pattern)} are {listed(columns) or 'none'}"
+        message = f"there are {len(columns)} columns {shown(pattern)}"
         hint = "write one column of probabilities per class, such as p_health for the class health"
         raise InputError(message, hint, code="column-missing", file=table.name)
     return columns, tuple(one[len(before) : len(one) - len(after)] for one in columns)

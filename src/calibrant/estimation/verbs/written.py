@@ -1,4 +1,4 @@
-"""Files that `estimate` writes: figures, reports, and tables with the corrected outcome."""
+"""Files that `estimate` writes: figures, and tables with the corrected outcome."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from calibrant.estimation.verbs.outcomes import INCLUSION, Outcome
 from calibrant.io.variables import write_columns
 
 FIGURES = (".svg", ".png", ".pdf")
-PAGES = (".html", ".htm")
 CORRECTED = "corrected"
 
 
@@ -29,11 +28,7 @@ def check_written(output: str | None, *sources: Any) -> None:
     if output is None:
         return
     kind = Path(os.fspath(output)).suffix.lower()
-    if kind in PAGES:
-        from calibrant.pages.report_page import check_page
-
-        check_page(output)
-    elif kind in FIGURES:
+    if kind in FIGURES:
         from calibrant.verbs.figures import figure_kind
 
         figure_kind(output)
@@ -44,7 +39,7 @@ def check_written(output: str | None, *sources: Any) -> None:
 def write_output(
     output: str, result: CorrectedCounts, found: Outcome, groups: Groups | None, rows: Integers
 ) -> None:
-    """Write a figure, a report or a table, by the ending of the name.
+    """Write a figure or a table, by the ending of the name.
 
     Parameters
     ----------
@@ -56,12 +51,7 @@ def write_output(
         Scores and labels, the groups of the documents, and places of the labeled ones.
     """
     kind = Path(os.fspath(output)).suffix.lower()
-    if kind in PAGES:
-        from calibrant.estimation.pages import EstimatePage
-        from calibrant.pages.report_page import write
-
-        write(output, EstimatePage.of(result))
-    elif kind in FIGURES:
+    if kind in FIGURES:
         from calibrant.estimation.plots import estimates_by_group
         from calibrant.verbs.figures import save_figure
 
