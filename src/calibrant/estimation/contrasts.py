@@ -286,28 +286,33 @@ def trends(
 def adjusted(
     found: Sequence[GroupDifference], level: float, span: float = 1.0
 ) -> tuple[GroupDifference, ...]:
-    """Return differences with Holm's p-values, and with intervals that are all right with the level.
+    """Return differences with Holm's p-values, and intervals that are all right with the level, by method.
 
     The intervals are Bonferroni's: each has the level 1 - (1 - level) / number.
     """
     from msgspec.structs import replace
 
-    if len(found) < 2:
-        return tuple(replace(one, holm_p_value=one.p_value) for one in found)
-    joint = 1 - (1 - level) / len(found)
-    holm = adjusted_p_values([one.p_value for one in found])
-    return tuple(
-        replace(one, holm_p_value=p_value, simultaneous=_within(one.kept.interval(joint), span))
-        for one, p_value in zip(found, holm, strict=True)
-    )
+    made: list[GroupDifference] = []
+    for method in dict.fromkeys(one.method for one in found):
+        own = [one for one in found if one.method == method]
+        joint = 1 - (1 - level) / len(own)
+        holm = adjusted_p_values([one.p_value for one in own])
+        for one, p_value in zip(own, holm, strict=True):
+            ends = _within(one.kept.interval(joint), span) if len(own) > 1 else None
+            made.append(replace(one, holm_p_value=p_value, simultaneous=ends))
+    return tuple(made)
 
 
 def adjusted_trends(found: Sequence[GroupTrend]) -> tuple[GroupTrend, ...]:
-    """Return trends with Holm's p-values."""
+    """Return trends with Holm's p-values, by method."""
     from msgspec.structs import replace
 
-    holm = adjusted_p_values([one.p_value for one in found])
-    return tuple(replace(one, holm_p_value=p_value) for one, p_value in zip(found, holm, strict=True))
+    made: list[GroupTrend] = []
+    for method in dict.fromkeys(one.method for one in found):
+        own = [one for one in found if one.method == method]
+        holm = adjusted_p_values([one.p_value for one in own])
+        made += [replace(one, holm_p_value=p_value) for one, p_value in zip(own, holm, strict=True)]
+    return tuple(made)
 
 
 def _within(value: Quantity, span: float) -> Quantity:

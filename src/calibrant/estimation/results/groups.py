@@ -23,7 +23,7 @@ Holm = Annotated[
     float | None,
     number(
         "p-value (Holm)",
-        "The p-value adjusted by Holm's method for the number of rows in this table.",
+        "The p-value adjusted by Holm's method for the number of rows of this method.",
         group=TEST,
         unit="p-value",
         headline=True,
@@ -55,8 +55,8 @@ class GroupDifference(Record, frozen=True, kw_only=True):
         Quantity | None,
         number(
             "Simultaneous",
-            "The same with an interval of the level 1 - (1 - level) / rows, so that all intervals of the "
-            "table are right with the level (Bonferroni). Null for one difference.",
+            "The same with an interval of the level 1 - (1 - level) / rows, so that all intervals of this "
+            "method are right with the level (Bonferroni). Null for one difference.",
             group=DIFFERENCE,
             headline=True,
             interval="only",
