@@ -21,6 +21,8 @@ from calibrant.records import Quantity
 
 MOST_PAIRS = 45  # all pairs of 10 groups
 FEWEST_PERIODS = 3  # of a trend
+ENOUGH = 10  # effective labels of each group, below which intervals of comparisons may be too narrow
+FEW = f"a group has fewer than {ENOUGH} effective labels: the interval may be too narrow"
 DUST = 1e-12
 
 
@@ -94,6 +96,8 @@ class Part(NamedTuple):
         Degrees of freedom.
     influence
         (clusters,) influence of each cluster; None if the groups are independent of each other.
+    labels
+        Effective number of labels.
     """
 
     value: float
@@ -101,6 +105,7 @@ class Part(NamedTuple):
     above: float
     freedom: float
     influence: Floats | None = None
+    labels: float = math.inf
 
 
 class Combined(NamedTuple):
@@ -124,13 +129,15 @@ class Combined(NamedTuple):
         return tail(self.value / error, self.freedom, "two-sided") or 0.0
 
 
-def part_of(estimate: Quantity, freedom: float, level: float, influence: Floats | None) -> Part | None:
+def part_of(
+    estimate: Quantity, freedom: float, level: float, influence: Floats | None, labels: float
+) -> Part | None:
     """Return an estimate with its standard errors on both sides; None if it has no interval."""
     if estimate.estimate is None or estimate.low is None or estimate.high is None:
         return None
     t = critical_value(level, freedom, "two-sided")
     below, above = (estimate.estimate - estimate.low) / t, (estimate.high - estimate.estimate) / t
-    return Part(estimate.estimate, below, above, freedom, influence)
+    return Part(estimate.estimate, below, above, freedom, influence, labels)
 
 
 def combined(weights: Floats, parts: Sequence[Part], *, pooled: bool) -> Combined:
@@ -236,6 +243,7 @@ def differences(
                 second=groups.names[second],
                 difference=_within(of.interval(level), span),
                 p_value=of.p_value(),
+                few_warning=_few([one for one in both if one is not None]),
                 kept=of,
             )
         )
@@ -278,6 +286,7 @@ def trends(
                 periods=len(places),
                 slope=of.interval(level),
                 p_value=of.p_value(),
+                few_warning=_few(own),
             )
         )
     return made
@@ -319,3 +328,7 @@ def _within(value: Quantity, span: float) -> Quantity:
     assert value.low is not None
     assert value.high is not None
     return Quantity(value.estimate, max(-span, value.low), min(span, value.high))
+
+
+def _few(parts: Sequence[Part]) -> str | None:
+    return FEW if min(one.labels for one in parts) < ENOUGH else None

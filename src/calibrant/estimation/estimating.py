@@ -348,7 +348,7 @@ def _compared(
             freedom = max(1.0, (row.effective or 2) - 1)
             if shared is not None and _ends(shared, number, method) is not None:
                 freedom = shared.freedom
-            parts.append(part_of(row.share, freedom, study.level, sums_of))
+            parts.append(part_of(row.share, freedom, study.level, sums_of, row.effective or 0.0))
         given: dict[str, Any] = {"level": study.level, "pooled": pooled}
         found += differences(groups, parts, method, baseline=baseline, **given)
         lines += trends(groups, parts, method, **given)

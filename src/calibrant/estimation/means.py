@@ -472,4 +472,4 @@ def _row(
         else few_clusters(np.bincount(labeled.unit[chosen], labeled.weight[chosen])),
     )
     influence = None if job.sample.cluster is None else mean.influence
-    return row, part_of(share, mean.freedom, job.level, influence)
+    return row, part_of(share, mean.freedom, job.level, influence, mean.effective)

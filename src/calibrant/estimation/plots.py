@@ -23,7 +23,14 @@ LONGEST_LABEL = 30
 
 
 def lines_of(record: CorrectedCounts) -> list[tuple[str, str | None]]:
-    """Return the group and the class of each line of the figure: all documents, then the groups."""
+    """Return the group and the class of each line of the figure: all documents, then the groups.
+
+    Examples
+    --------
+    >>> from calibrant.estimation.estimating import corrected_counts
+    >>> lines_of(corrected_counts([0.2, 0.4, 0.9], [0, 2], [0, 1], periods=["a", "b", "b"]))
+    [('all', None), ('a', None), ('b', None)]
+    """
     return list(dict.fromkeys((one.period, one.outcome) for one in record.estimates))
 
 
