@@ -56,7 +56,7 @@ def row(found: Any, period: str = "all", outcome: str | None = None) -> Any:
 
 
 @pytest.mark.parametrize(
-    "given", [{"score": "model"}, {"score": "model", "confidence": "sure"}, {"score": "p_*"}], ids=str
+    "given", [{"score": "model"}, {"score": "model", "confidence_column": "sure"}, {"score": "p_*"}], ids=str
 )
 def test_shares_of_classes_add_up_to_1(data: dict[str, Any], given: dict[str, str]) -> None:
     names = {"label": "topic", "by": ["party"], "methods": ["labels", "ppi++"]}

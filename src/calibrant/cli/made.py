@@ -26,8 +26,8 @@ SECTIONS = {
     "Columns": (
         "form", "score", "label", "prediction", "event", "score_kind", "class_column", "weight", "item",
         "system", "fold", "repeat", "annotator", "document", "start", "end", "type_column",
-        "inclusion_probability", "predicted", "fixed", "confidence", "time",
-        "date_format", "judge", "system_a", "system_b",
+        "inclusion_probability", "predicted", "fixed", "confidence_column",
+        "time", "date_format", "stratum", "judge", "system_a", "system_b",
     ),
     "Logs of evaluations": ("log_format", "normalise", "gold", "scorer", "allow_dropped"),
     "Bins, intervals and draws": (
@@ -41,7 +41,7 @@ SECTIONS = {
     ),
     "Printing": ("shape", "table", "meanings", "fail_if", "width", "title"),
     "More": (
-        "transport_from", "label_range", "baseline",
+        "transport_from", "label_range",
         "against", "reference", "alpha", "epsilon", "restart", "cluster_size", "label_correlation", "beta",
         "with_text", "verbs", "columns", "rates", "ontonotes", "ptb", "nyt", "train",
         "floor", "previous", "round", "threads", "workers", "executor", "engine",

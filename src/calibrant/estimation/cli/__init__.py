@@ -29,7 +29,8 @@ from calibrant.cli.options import Printing, command_line, printing
     date_format="FORMAT",
     baseline="GROUP",
     **dict.fromkeys(
-        ("score", "confidence", "label", "item", "weight", "inclusion_probability", "cluster", "time"), "NAME"
+        ("score", "confidence_column", "label", "item", "weight", "inclusion_probability", "cluster", "time"),
+        "NAME",
     ),
 )
 @click.option(

@@ -40,7 +40,7 @@ def estimate(
     sampling: str = "detect",
     level: float = 0.95,
     score: str = "score",
-    confidence: str | None = None,
+    confidence_column: str | None = None,
     label: str = "label",
     item: str = "item",
     weight: str | None = None,
@@ -94,7 +94,7 @@ def estimate(
     score
         Column of predicted probabilities, or of predicted classes or grades; ``p_*`` for one column of
         probabilities per class, such as ``p_health``.
-    confidence
+    confidence_column
         Column of the confidence of the predicted class. None: predicted classes have none.
     label
         Column of labels.
@@ -150,7 +150,7 @@ def estimate(
     found = read_outcome(
         table,
         labels,
-        Asked(view, label_range, score, label, confidence, inclusion_probability),
+        Asked(view, label_range, score, label, confidence_column, inclusion_probability),
         documents,
         [*about] if alone else [*about, items],
     )
