@@ -275,6 +275,10 @@ normal interval of PPI++ (Angelopoulos et al. 2023) with each group's own weight
 it. *all differences*: how often all simultaneous intervals of consecutive groups contain the
 differences. The model's predictions are calibrated but 0.7 log-odds too high (good), random
 (useless), or random in two of the groups (biased).
+
+Where coverage is far below 93 %, the command warns: of totals and classes with few labels of a kind,
+of weighted groups with few labels of a kind, and of differences and trends of groups with fewer than 10
+labels (30 or 60 labels here).
 """
 CLUSTERS = """## Binary labels of clusters
 
