@@ -98,9 +98,9 @@ def corrected_classes(
     >>> found = corrected_classes(class_scores(model, 3), rows, topic[rows], names, methods=["ppi++"])
     >>> for one in found.estimates:
     ...     print(one.outcome, one.share)
-    economy 0.4819 [0.4464, 0.5171]
-    health 0.3149 [0.2837, 0.3479]
-    other 0.2032 [0.1769, 0.2323]
+    economy 0.5249 [0.4935, 0.5568]
+    health 0.2889 [0.2598, 0.3193]
+    other 0.1862 [0.1559, 0.2178]
     """
     score = np.asarray(scores, np.float64)
     count = len(classes)
