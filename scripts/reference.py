@@ -263,9 +263,8 @@ def studies() -> str:
             "(run_coverage.md) beside other libraries, of [estimates](estimates.md) ([corrected counts]"
             "(estimate_coverage.md), also [by sampling design](sampling_coverage.md), and [regressions with "
             "predicted variables](regression_coverage.md)), of [proportions under label shift]"
-            "(label_shift_coverage.md), of [judged systems](judge_coverage.md), also "
-            "[beside other libraries](judge_peers.md), of [counts corrected by readings](reading_coverage.md), of "
-            "[guaranteed thresholds]"
+            "(label_shift_coverage.md), of [judged systems](judge_coverage.md), also [beside other libraries]"
+            "(judge_peers.md), of [counts corrected by readings](reading_coverage.md), of [guaranteed thresholds]"
             "(threshold_coverage.md) beside MAPIE, and of [intervals in difficult situations]"
             "(interval_limits.md). [Articles of R's dsl](dsl_articles.md) compares regressions with published "
             "ones.",

@@ -191,14 +191,16 @@ def test_classes_that_only_labels_have_are_named(run: Run, named: tuple[Path, Pa
 def test_names_without_a_class_to_count_say_how_to_choose_one(run: Run, named: tuple[Path, Path]) -> None:
     texts, coded = named
     given = ["estimate", texts, "--labels", coded]
-    hint = "if both columns contain class names, count one class with --view class:NAME\n"
-    for score in ("score", "sport"):
-        ran = run(*given, "--score", score)
-        assert (ran.code, ran.out) == (2, "")
-        assert ran.err.endswith(hint)
-        assert "p_<class>" not in ran.err
+    every = json.loads(run(*given, "--json").out)
+    assert every["outcome"] == "classes"
+    ran = run(*given, "--score", "sport")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.endswith("if both columns contain class names, count one class with --view class:NAME\n")
     ran = run(*given, "--view", "Sport")
-    assert ran.err == "calibrant: 'Sport' is no class: write --view class:NAME\n"
+    assert (
+        ran.err
+        == "calibrant: 'Sport' is no class: write --view class:NAME, or --view classes for all classes\n"
+    )
     ran = run(*given, "--view", "class:sport")
     assert "texts.csv, column score: no value is 'sport', only " in ran.err
     for gap in ("NA", "."):
@@ -236,20 +238,14 @@ def test_groups_are_a_named_column_and_periods_need_dates(run: Run, named: tuple
     texts, coded = named
     given = ["estimate", texts, "--labels", coded, "--score", "sport", "--label", "sport"]
     ran = run(*given, "--by", "prty")
-    assert "no column 'prty': did you mean 'party'? Name a column, or week, month, quarter or year" in ran.err
+    assert (
+        "no column 'prty': did you mean 'party'? Name a column, or day, week, month, quarter or year"
+        in ran.err
+    )
     assert "there is no column 'date'" in run(*given, "--by", "year").err
     texts.write_text(texts.read_text(encoding="utf-8").replace("party", "year", 1), encoding="utf-8")
     found = json.loads(run(*given, "--by", "year", "--json").out)
     assert {one["period"] for one in found["estimates"]} == {"all", "L", "R"}
-
-
-def test_two_columns_of_groups_are_an_error_that_says_how_to_cross_them(
-    run: Run, tables: tuple[Path, Path]
-) -> None:
-    scores, labels = tables
-    ran = run("estimate", scores, "--labels", labels, "--by", "period", "--by", "item")
-    assert (ran.code, ran.out) == (2, "")
-    assert "--by is given twice: to cross two columns, write one column with both values" in ran.err
 
 
 def test_weights_in_the_place_of_probabilities_get_a_remedy(run: Run, tables: tuple[Path, Path]) -> None:
@@ -260,13 +256,13 @@ def test_weights_in_the_place_of_probabilities_get_a_remedy(run: Run, tables: tu
     assert "row 1, column p: 14.5 is not a probability in [0, 1]: write the probability of being" in ran.err
 
 
-def test_weights_are_refused(run: Run, tables: tuple[Path, Path]) -> None:
+def test_weights_of_labels_alone_are_refused(run: Run, tables: tuple[Path, Path]) -> None:
     scores, labels = tables
     labels.write_text("item,label,weight\n1,1,10\n2,0,3\n", encoding="utf-8")
     ran = run("estimate", scores, "--labels", labels)
     assert (ran.code, ran.out) == (2, "")
     assert (
-        "column weight: counts do not use weights: rename it, or write inclusion_probability = 1 / weight"
+        "column weight: survey weights are those of all documents: write the weights of all documents"
         in ran.err
     )
 

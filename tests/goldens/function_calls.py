@@ -734,6 +734,16 @@ def _counting(given: Inputs) -> Calls:
         "combine_proxies": lambda: estimation.combine_proxies(
             np.stack([given.score, given.other], axis=1), np.arange(30), given.label[:30]
         )[0],
+        "corrected_counts:compare": lambda: estimation.corrected_counts(
+            given.score, labelled, given.label[labelled], periods=periods // 2, methods="ppi++", compare=True
+        ),
+        "corrected_means": lambda: estimation.corrected_means(
+            5 * given.score, labelled, given.score[labelled], periods=periods // 2, weights=1 + given.other
+        ),
+        "class_scores": lambda: estimation.class_scores(np.array([0, 2, 1]), 3, [0.8, 0.6, 0.9]),
+        "corrected_classes": lambda: estimation.corrected_classes(
+            np.stack([given.score, 1 - given.score], axis=1), labelled, 1 - given.label[labelled], ["a", "b"]
+        ),
         "estimate_drift": lambda: estimation.estimate_drift(given.label, given.score, periods),
         "RefittedRecalibrator": lambda: refitted(drift=0.2).count(given.other),
         "RefittedRecalibrator.probabilities": lambda: refitted().probabilities(GRID),

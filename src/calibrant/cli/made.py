@@ -26,7 +26,8 @@ SECTIONS = {
     "Columns": (
         "form", "score", "label", "prediction", "event", "score_kind", "class_column", "weight", "item",
         "system", "fold", "repeat", "annotator", "document", "start", "end", "type_column",
-        "inclusion_probability", "scores", "rows", "predicted", "fixed", "judge", "system_a", "system_b",
+        "inclusion_probability", "scores", "rows", "predicted", "fixed", "confidence_column",
+        "time", "date_format", "stratum", "judge", "system_a", "system_b",
         "text_column", "id_column", "date_column", "date_from",
     ),
     "Logs of evaluations": ("log_format", "normalise", "gold", "scorer", "allow_dropped"),

@@ -11,6 +11,8 @@ from calibrant.lazy import lazily
 
 if TYPE_CHECKING:
     from calibrant.estimation.checking import central_set_hits, quantile_calibration
+    from calibrant.estimation.classes import class_scores, corrected_classes
+    from calibrant.estimation.contrasts import Groups
     from calibrant.estimation.counts import (
         CountDistribution,
         compare_counts,
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from calibrant.estimation.judging_classes import judged_classes
     from calibrant.estimation.judging_preferences import bradley_terry, preference_table
     from calibrant.estimation.label_shift import label_shift, maximum_likelihood_shares
+    from calibrant.estimation.means import corrected_means
     from calibrant.estimation.proxies import ProxyWeights, combine_proxies
     from calibrant.estimation.results import (
         CentralSet,
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
         QuantileCalibration,
     )
     from calibrant.estimation.results.designs import DrawnSample, SampledStratum
+    from calibrant.estimation.results.groups import GroupDifference, GroupTrend
     from calibrant.estimation.results.judged_classes import (
         JudgeConfusion,
         JudgedClasses,
@@ -94,6 +98,9 @@ __all__ = [
     "Drift",
     "EstimatePlan",
     "Exceedance",
+    "GroupDifference",
+    "GroupTrend",
+    "Groups",
     "JudgeBias",
     "JudgeConfusion",
     "JudgeErrors",
@@ -130,9 +137,12 @@ __all__ = [
     "TransportedSystem",
     "bradley_terry",
     "central_set_hits",
+    "class_scores",
     "combine_proxies",
     "compare_counts",
+    "corrected_classes",
     "corrected_counts",
+    "corrected_means",
     "count_interval",
     "estimate",
     "estimate_drift",

@@ -5,16 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from calibrant import _checks
 from calibrant._checks import Floats, Integers, one_of, proportion
+from calibrant.estimation.contrasts import (
+    Groups,
+    adjusted,
+    adjusted_trends,
+    differences,
+    groups_of,
+    part_of,
+    trends,
+)
 from calibrant.estimation.designs import Design, combine_rounds, design_of, shift_of_draws
-from calibrant.estimation.kinds import Kind, satterthwaite
+from calibrant.estimation.kinds import OUTSIDE, adjusted_count
 from calibrant.estimation.results import ALL, CorrectedCounts, CorrectedMean
+from calibrant.estimation.results.groups import GroupDifference, GroupTrend
 from calibrant.estimation.sampling import (
     ENOUGH,
     EQUAL,
@@ -27,8 +36,19 @@ from calibrant.estimation.sampling import (
     known_likeness,
     likely_labels,
     moments_of,
+    parts_of,
     variance_of,
 )
+from calibrant.estimation.selection import (
+    checked_sample,
+    codes_of,
+    kind_of_score,
+    mean_error_warning,
+    rates_differ,
+    selection_warning,
+    weights_warning,
+)
+from calibrant.estimation.sharing import SharedIntervals, shared_intervals
 from calibrant.exceptions import InputError
 from calibrant.metrics.tails import (
     FEW_CLUSTERS,
@@ -44,10 +64,9 @@ CONTRADICTED = "labels of these documents contradict the whole interval, so the 
 METHODS = ("uncorrected", "labels", "ppi", "ppi++", "dsl", "prior-shift")
 POPULATIONS = ("corpus", "superpopulation")
 SAMPLINGS = ("detect", "fixed", "independent")
+FACTORS = {"labels": 0.0, "ppi": 1.0, "ppi++": 1.0, "dsl": 1.0}  # weights of scores; that of ppi++ is tuned
 FEWEST = 2
 DOUBT = 0.01  # significance from which labels contradict prior-shift
-LEAST_CHANCE = 1e-30  # the sums of squares of its inverse are finite
-RARE = 0.001  # probability that a simple random sample is warned of
 FEW_UNEQUAL_CLUSTERS = 30  # effective number with unequal probabilities, below which it is named
 SLOPE_PRIOR = 5.0  # clusters that the slope of labels counts as in the weight of the scores
 MANY_CLUSTERS = 40  # effective number, below which very unequal clusters are named
@@ -57,12 +76,8 @@ REASONS = {
     "that of the labels alone, or narrower",
     "dsl": "it weights labels by one over the probability of being labeled, as their selection requires",
     "labels": "the labels alone determine it",
-    "prior-shift": "no other method has an estimate for all documents",
 }
 UNEQUAL = "documents were chosen to be labeled with unequal probabilities: see dsl and labels"
-POOLED = (
-    "a period has fewer than 2 labels: estimates assume that all documents were equally likely to be labeled"
-)
 ENOUGH_UNEQUAL = 20  # effective number, with unequal probabilities of being labelled
 FEW_OF_A_KIND = f"fewer than {ENOUGH} labels are positive, or fewer than {ENOUGH} are negative"
 FEW = f"{FEW_OF_A_KIND}: the scores help little, and the interval is wide"
@@ -71,22 +86,18 @@ FEW_UNEQUAL = (
     f"the weights are unequal, and the effective number of positive or of negative labels is below "
     f"{ENOUGH_UNEQUAL}, or would be with one more label of the largest weight: the interval may be too narrow"
 )
-CHANCE = (
-    "inclusion_probability must be the probability of being labeled, not a relative one or a survey weight"
-)
 CERTAIN = "all scores are 0 or 1, so they state no uncertainty: read an estimate that labels correct"
-OUTSIDE = "the mean score is outside those of labeled negatives and positives"
 SHIFTED = "labels contradict it: error rates of this period are not those of the others; read ppi++ (or dsl)"
 ELSEWHERE = "labels show that error rates differ between periods, so this share may be far off"
 UNCHECKED = "no labels show if periods without labels have the error rates of the others, as this assumes"
 ALIKE = "the labels do not determine the correlation within clusters, and the interval is long"
+SOME_GROUPS = (
+    "some groups have no labels, and this is not by chance: labels of the other groups tell nothing of them"
+)
 UNTUNED = f"{FEW_OF_A_KIND}: the scores have weight 0"
 NEW_CLUSTERS = "other clusters may differ more than these labels show; read the interval of labels"
 UNEQUAL_CLUSTERS = "the {} clusters count as {:.1f} equal ones: the interval may be too narrow"
 ONE_CLUSTER = "all labels are in one cluster, so the variation between clusters is unknown"
-ONE_SIDED = (
-    "all positive (or all negative) labels are in one cluster, so their variation between clusters is unknown"
-)
 
 
 @dataclass(frozen=True)
@@ -102,6 +113,7 @@ class Study:
     level: float
     lends: bool = False  # moments of all labels, to a period with few of one kind
     trust: float = 0.0  # in the uncertainty that the scores state, of unequal probabilities
+    missing: str | None = None  # why the labels say nothing of all documents
 
 
 Warned = tuple[Quantity, dict[str, str]]
@@ -113,7 +125,7 @@ def corrected_counts(
     labelled: ArrayLike,
     labels: ArrayLike,
     *,
-    periods: ArrayLike | None = None,
+    periods: ArrayLike | Groups | None = None,
     inclusion_probabilities: ArrayLike | None = None,
     strata: ArrayLike | None = None,
     rounds: ArrayLike | None = None,
@@ -122,6 +134,9 @@ def corrected_counts(
     population: str = "corpus",
     sampling: str = "detect",
     level: float = 0.95,
+    weight: float | None = None,
+    compare: bool = False,
+    baseline: str | None = None,
 ) -> CorrectedCounts:
     """Estimate the proportion and the number of positive documents, in total and by period.
 
@@ -145,7 +160,8 @@ def corrected_counts(
     labels
         (n,) labels, 0 or 1.
     periods
-        (N,) periods of the documents; None for one period.
+        (N,) periods of the documents; None for one period. The total does not depend on them, unless periods
+        were labeled at different rates (``rates_warning``).
     inclusion_probabilities
         (n,) known selection probabilities of the labeled documents. None: each document of a period had the
         same probability, n / N.
@@ -158,8 +174,8 @@ def corrected_counts(
     clusters
         (n,) clusters of the labeled documents, if labels are dependent.
     methods
-        Methods to use, or one. None: all, but ``prior-shift`` only for periods with fewer than 2 labels, and
-        for the sum with them; ``reported`` then names the one to report. ``"all"``: the same without it.
+        Methods to use, or one. None: all but ``prior-shift``; ``reported`` then names the one to report.
+        ``"all"``: also ``prior-shift`` if a period has fewer than 2 labels.
     population
         ``"corpus"``: the documents given are all that is asked about, and a document with a label is
         certain. ``"superpopulation"``: they are a sample of more.
@@ -171,6 +187,13 @@ def corrected_counts(
         equal probabilities, labels are a simple random sample of each period.
     level
         Level of the intervals.
+    weight
+        Weight of the scores in ``ppi++``. None: that which minimizes the variance.
+    compare
+        Compare the periods, too: all pairs of up to 10 groups, or consecutive periods of time, and their
+        linear trend.
+    baseline
+        Group with which each other one is compared; implies ``compare``.
 
     Returns
     -------
@@ -192,6 +215,9 @@ def corrected_counts(
     correction of Bell and McCaffrey (CR2). The interval of ``prior-shift`` is Fieller's.
 
     With unequal probabilities, scores are priors, as far as labels bear out the uncertainty that they state.
+    With ``ppi++``, periods share the weight of the scores. From 5 periods on, those of a simple sample also
+    share the variance, unless it differs significantly, see `shared_intervals`; they never share the mean.
+
     ``ppi++`` gives the scores weight 0 with fewer than 10 positive or 10 negative labels. With clusters, its
     weight comes from the sums of clusters, and is from 0 to 1.
 
@@ -222,45 +248,63 @@ def corrected_counts(
     one_of(population, POPULATIONS, "population")
     one_of(sampling, SAMPLINGS, "sampling")
     proportion(level, "level")
-    whole, code, names = _sample(scores, labelled, labels, periods, inclusion_probabilities, clusters)
+    whole = checked_sample(scores, labelled, labels, inclusion_probabilities, clusters)
+    groups = groups_of(periods, len(whole.score))
+    code, names = groups.code, groups.names
     stratum, turn = (
-        _codes(codes, name, len(whole.rows)) for codes, name in ((strata, "strata"), (rounds, "rounds"))
+        codes_of(codes, name, len(whole.rows)) for codes, name in ((strata, "strata"), (rounds, "rounds"))
     )
     if turn is not None:
         if inclusion_probabilities is None:
             hint = "give the probabilities with which each round drew its documents"
             raise InputError("rounds have no inclusion_probabilities", hint, code="parameter")
         whole = combine_rounds(whole, turn)
-    parts = [whole.of(np.flatnonzero(code == number)) for number in range(len(names))]
-    sparse = any(len(one.rows) < FEWEST for one in parts)
-    unequal = inclusion_probabilities is not None and not (
-        whole.equal if sparse else all(one.equal for one in parts)
-    )
-    contradicted = None if inclusion_probabilities is None else _weights(whole)
-    trust = 0.0
-    if not unequal:  # the numbers of labels say more than equal probabilities that someone states
-        parts = [_simple(one) for one in parts]
-        shares = np.array([len(one.rows) / len(one.score) for one in parts])
-        whole = replace(whole, chance=shares[code[whole.rows]])
-    else:
+    unequal = inclusion_probabilities is not None and not whole.equal
+    contradicted = None if inclusion_probabilities is None else weights_warning(whole)
+    trust, stratified = 0.0, False
+    if unequal:
         likely, trust = likely_labels(whole)
         whole = replace(whole, likely=likely)
-        parts = [whole.of(np.flatnonzero(code == number)) for number in range(len(names))]
+        parts = parts_of(whole, code, len(names))
+    else:  # the numbers of labels say more than equal probabilities that someone states
+        parts = [_simple(one) for one in parts_of(whole, code, len(names))]
+        counts = np.array([[len(one.score), len(one.rows)] for one in parts])
+        dependent = len(whole.rows) / effective_clusters([whole])
+        stratified = rates_differ(counts[:, 0], counts[:, 1], dependent)
+        whole = replace(whole, chance=(counts[:, 1] / counts[:, 0])[code[whole.rows]])
+        whole = whole if stratified else _simple(whole)
+    sparse = any(len(one.rows) < FEWEST for one in parts)
     design = design_of(whole, sampling, stratum, turn) if unequal else Design("simple")
-    everywhere = unequal or all(len(one.rows) for one in parts)
-    factor = _tuned_factor(parts, whole)
-    study = Study(whole, unequal, everywhere, design, factor, population == "corpus", level, trust=trust)
-    cells: list[tuple[str, Sample, list[Sample]]] = [(ALL, whole, parts)]
+    study = Study(
+        whole=whole,
+        unequal=unequal,
+        everywhere=unequal or not stratified or all(len(one.rows) for one in parts),
+        design=design,
+        factor=_tuned_factor(parts if stratified else [whole], whole) if weight is None else weight,
+        corpus=population == "corpus",
+        level=level,
+        trust=trust,
+        missing=SOME_GROUPS if stratified and sparse else None,
+    )
+    cells: list[tuple[str, Sample, list[Sample]]] = [(ALL, whole, parts if stratified else [whole])]
     if periods is not None:
-        cells += [(str(name), one, [one]) for name, one in zip(names, parts, strict=True)]
-    doubts = _doubts(parts, code, study) if "prior-shift" in named else [None] * len(cells)
+        cells += [(name, one, [one]) for name, one in zip(names, parts, strict=True)]
+    # The total does not depend on the groups, and groups share the weight that is best within them.
+    inside = replace(study, factor=_tuned_factor(parts, whole)) if weight is None else study
+    shared = _shared(whole, code, inside) if periods is not None and "ppi++" in named else None
+    shifts = "prior-shift" in named and (not every or (methods is not None and sparse))
+    doubts = _doubts(parts, code, study) if shifts else [None] * len(cells)
     estimates = [
-        _estimate(period, one, inside, method, study, doubt)
-        for (period, one, inside), doubt in zip(cells, doubts, strict=False)
+        _estimate(period, one, own, method, inside if number else study, doubt, _ends(shared, number, method))
+        for number, ((period, one, own), doubt) in enumerate(zip(cells, doubts, strict=False))
         for method in named
-        if not every or method != "prior-shift" or any(len(part.rows) < FEWEST for part in inside)
+        if method != "prior-shift" or shifts
     ]
     reported = _reported(estimates, unequal) if methods is None else None
+    compared: dict[str, Any] = {}
+    if periods is not None and (compare or baseline is not None):
+        used = [one for one in named if one in FACTORS and reported in (None, one)]
+        compared = _compared(groups, estimates, parts, used, inside, shared, baseline)
     return CorrectedCounts(
         documents=len(whole.score),
         labelled=len(whole.rows),
@@ -271,127 +315,95 @@ def corrected_counts(
         level=level,
         command=None,
         selection_warning=contradicted
-        or (None if unequal else _selection([_simple(whole)] if sparse else parts)),
+        or (None if unequal else selection_warning(parts if stratified and not sparse else [_simple(whole)])),
+        rates_warning=_of_rates(parts, names) if stratified else None,
+        score_warning=kind_of_score(whole),
+        shared_variance=shared is not None,
         estimates=tuple(estimates),
         reported=reported,
         reported_because=None if reported is None else REASONS[reported],
+        **compared,
     )
 
 
+def _compared(
+    groups: Groups,
+    estimates: Sequence[CorrectedMean],
+    samples: Sequence[Sample],
+    methods: Sequence[str],
+    study: Study,
+    shared: SharedIntervals | None,
+    baseline: str | None,
+) -> dict[str, Any]:
+    """Return the differences and trends of groups, by the fields of `CorrectedCounts`."""
+    found: list[GroupDifference] = []
+    lines: list[GroupTrend] = []
+    for method in methods:
+        rows = [one for one in estimates if one.method == method][1:]
+        factor = (study.factor or 0.0) if method == "ppi++" else FACTORS[method]
+        pooled = shared is not None and method == "ppi++"
+        sums = _influences(samples, factor, study.whole)
+        parts = []
+        for number, (row, sums_of) in enumerate(zip(rows, sums, strict=True), 1):
+            freedom = max(1.0, (row.effective or 2) - 1)
+            if shared is not None and _ends(shared, number, method) is not None:
+                freedom = shared.freedom
+            parts.append(part_of(row.share, freedom, study.level, sums_of, row.effective or 0.0))
+        given: dict[str, Any] = {"level": study.level, "pooled": pooled}
+        found += differences(groups, parts, method, baseline=baseline, **given)
+        lines += trends(groups, parts, method, **given)
+    return {"differences": adjusted(found, study.level), "trends": adjusted_trends(lines)}
+
+
+def _influences(samples: Sequence[Sample], factor: float, whole: Sample) -> list[Floats | None]:
+    """Return the influence of each cluster on the groups' estimates; None without clusters."""
+    if whole.cluster is None:
+        return [None] * len(samples)
+    found: list[Floats | None] = []
+    for one in samples:
+        x, part = one.label - factor * one.scores, one.weight / max(one.weight.sum(), EQUAL)
+        assert one.cluster is not None
+        clusters = int(whole.cluster.max()) + 1
+        found.append(np.bincount(one.cluster, part * (x - part @ x), clusters).astype(np.float64))
+    return found
+
+
 def _reported(estimates: Sequence[CorrectedMean], unequal: bool) -> str | None:
-    """Return the method to report: the first in a fixed order that has an estimate for all documents."""
-    defined = {one.method for one in estimates if one.period == ALL and one.share.estimate is not None}
-    order = ("dsl", "labels") if unequal else ("ppi++", "labels", "prior-shift")
+    """Return the method to report: the first in a fixed order that has an estimate."""
+    defined = {one.method for one in estimates if one.share.estimate is not None}
+    order = ("dsl", "labels") if unequal else ("ppi++", "labels")
     return next((method for method in order if method in defined), None)
 
 
-def _codes(values: ArrayLike | None, name: str, count: int) -> Integers | None:
-    """Return codes in order of the labeled documents' strata or rounds; None if all are in one."""
-    if values is None:
+def _of_rates(parts: Sequence[Sample], names: Sequence[str]) -> str:
+    """Return a warning of groups that were labeled at different rates."""
+    rates = np.array([len(one.rows) / len(one.score) for one in parts])
+    least, most = int(rates.argmin()), int(rates.argmax())
+    return (
+        f"groups were labeled at different rates: {100 * rates[least]:.2g} % of {names[least]} and "
+        f"{100 * rates[most]:.2g} % of {names[most]}. The total weights groups by their documents; give the "
+        "probabilities (inclusion_probability) to estimate it without the groups"
+    )
+
+
+def _shared(whole: Sample, code: Integers, study: Study) -> SharedIntervals | None:
+    """Return the groups' intervals of ppi++; None if labels are no simple sample, or scores do not help."""
+    if study.unequal or whole.cluster is not None or not study.factor:
         return None
-    codes, names = _checks.cluster_codes(values, name)
-    _checks.same_length(name, len(codes), "labels", count)
-    if name == "strata":
-        return codes
-    numbers = np.asarray(values, np.float64)
-    return None if len(names) == 1 else np.unique(numbers, return_inverse=True)[1]
+    count = int(code.max()) + 1
+    return shared_intervals(whole, code, count, study.factor, corpus=study.corpus, level=study.level)
+
+
+def _ends(shared: SharedIntervals | None, number: int, method: str) -> tuple[float, float] | None:
+    """Return the shared interval of a group, counted from 1; None if it has none."""
+    if shared is None or not number or method != "ppi++" or math.isnan(shared.low[number - 1]):
+        return None
+    return float(shared.low[number - 1]), float(shared.high[number - 1])
 
 
 def _simple(sample: Sample) -> Sample:
     """Return the sample with equal probabilities of being labeled."""
     return replace(sample, chance=np.full(len(sample.rows), len(sample.rows) / len(sample.score)))
-
-
-def _improbable(distance: float, variance: float, largest: float) -> bool:
-    """Return whether fewer than one sample in 1,000 has this distance of a sum from its mean (Bernstein)."""
-    return distance * distance > 2 * math.log(2 / RARE) * (variance + largest * distance / 3)
-
-
-def _weights(sample: Sample) -> str | None:
-    """Return a warning if weighted labeled documents differ from all documents in number or mean score."""
-    weight, documents = sample.weight, len(sample.score)
-    implied, dependent = float(weight.sum()), len(weight) / effective_clusters([sample])
-    largest = dependent * float(weight.max())
-    if _improbable(abs(implied - documents), dependent * float(weight @ (weight - 1)), largest):
-        return f"the probabilities imply {implied:,.0f} documents, and there are {documents:,}: {CHANCE}"
-    mean, weighted = float(sample.score.mean()), float(weight @ sample.scores) / implied
-    # The variance is the largest that these weights can have: rare scores may be missing from the sample.
-    if not _improbable(
-        abs(weighted - mean) * implied, largest * documents * float(sample.score.var()), largest
-    ):
-        return None
-    return (
-        f"the mean score is {weighted:.2g} for labeled documents, weighted by 1 / probability, and "
-        f"{mean:.2g} for all: {CHANCE}"
-    )
-
-
-def _selection(parts: Sequence[Sample]) -> str | None:
-    """Return a warning if scores show that documents were chosen with other than equal probabilities."""
-    size = np.array([len(one.score) for one in parts]) / sum(len(one.score) for one in parts)
-    share = size / [len(one.rows) for one in parts]
-    dependent = sum(len(one.rows) for one in parts) / effective_clusters(parts)
-    for what, center in (("score", 0.0), ("distance of the scores from 0.5", 0.5)):
-        values = [(np.abs(one.scores - center), np.abs(one.score - center)) for one in parts]
-        variance = dependent * float(size * share @ [every.var() for _, every in values])
-        means = np.array([(labeled.mean(), every.mean()) for labeled, every in values])
-        labeled, every = (size @ means).tolist()
-        if _improbable(abs(labeled - every), variance, dependent * float(share.max())):
-            return (
-                f"the mean {what} is {labeled:.2g} for labeled documents and {every:.2g} for all, so they "
-                "were not equally likely to be labeled: give the probabilities (inclusion_probability)"
-            )
-    return None
-
-
-def check_inclusion(probabilities: Floats, message: str) -> None:
-    """Raise `InputError` if a selection probability is too small to divide by.
-
-    The message may name the ``{row}`` and the ``{probability}``.
-    """
-    row = int(probabilities.argmin())
-    if probabilities[row] < LEAST_CHANCE:
-        message = message.format(row=row, probability=probabilities[row])
-        hint = "give the probability, above 0, with which it was selected"
-        raise InputError(message, hint, code="parameter", row=row)
-
-
-def _sample(
-    scores: ArrayLike,
-    labelled: ArrayLike,
-    labels: ArrayLike,
-    periods: ArrayLike | None,
-    inclusion_probabilities: ArrayLike | None,
-    clusters: ArrayLike | None,
-) -> tuple[Sample, Integers, NDArray[np.generic]]:
-    """Check everything; also return the code of each document's period, and the periods."""
-    score = np.asarray(_checks.scores(scores, "scores"), np.float64)
-    label = np.asarray(_checks.labels(labels, "labels"), np.float64)
-    rows = np.asarray(labelled)
-    if rows.ndim != 1 or rows.dtype.kind not in "iu":
-        message = f"labelled has shape {rows.shape} and dtype {rows.dtype}"
-        raise InputError(message, "give positions of documents, counted from 0", code="shape")
-    _checks.same_length("labels", len(label), "labelled", len(rows))
-    if not 0 <= rows.min() <= rows.max() < len(score):
-        message = f"labelled has positions from {rows.min()} to {rows.max()}"
-        raise InputError(message, f"positions are from 0 to {len(score) - 1}", code="parameter")
-    twice = np.flatnonzero(np.bincount(rows) > 1)
-    if len(twice):
-        message = f"document {twice[0]} is labeled twice"
-        raise InputError(message, "give each document one label", code="parameter")
-    code, names = np.zeros(len(score), np.int64), np.array(["all"])
-    if periods is not None:
-        code, names = _checks.cluster_codes(periods, "periods")
-        _checks.same_length("periods", len(code), "scores", len(score))
-    cluster, _ = _checks.clusters_of(clusters, "labels", len(label))
-    chance = np.ones(len(rows))
-    if inclusion_probabilities is not None:
-        chance = np.asarray(_checks.scores(inclusion_probabilities, "inclusion_probabilities"), np.float64)
-        _checks.same_length("inclusion_probabilities", len(chance), "labels", len(label))
-        check_inclusion(
-            chance, "inclusion_probabilities[{row}] is {probability:g}, but the document is labeled"
-        )
-    return Sample(score, rows.astype(np.int64), label, chance, cluster), code, names
 
 
 @dataclass(frozen=True)
@@ -429,10 +441,16 @@ def _tuned_factor(parts: Sequence[Sample], whole: Sample) -> float | None:
 
 
 def _estimate(
-    period: str, sample: Sample, parts: Sequence[Sample], method: str, study: Study, doubt: str | None = None
+    period: str,
+    sample: Sample,
+    parts: Sequence[Sample],
+    method: str,
+    study: Study,
+    doubt: str | None = None,
+    ends: tuple[float, float] | None = None,
 ) -> CorrectedMean:
     documents, labelled = len(sample.score), len(sample.rows)
-    estimate, warnings = _proportion(sample, parts, method, study)
+    estimate, warnings = _proportion(sample, parts, method, study, ends)
     effective = effective_clusters([sample]) if method != "uncorrected" and labelled else None
     least, most = 0.0, 1.0
     if study.corpus and method != "uncorrected":  # labels that were seen are certain
@@ -442,10 +460,13 @@ def _estimate(
         if method == "prior-shift" and labelled < documents and outside > 1e-9:
             estimate = Quantity(None, reason=CONTRADICTED)
     if estimate.estimate is not None and method != "uncorrected":
-        warnings |= _cautions(study.whole if method == "prior-shift" else sample, method, study)
+        if ends is None:  # groups that share their variance do not need it
+            warnings |= _cautions(study.whole if method == "prior-shift" else sample, method, study)
         warnings |= {"shift_warning": doubt} if doubt and method == "prior-shift" else {}
-    ends = estimate.estimate, estimate.low, estimate.high
-    mean, low, high = (None if end is None else min(most, max(least, end)) for end in ends)
+    if method == "uncorrected" and (text := mean_error_warning(sample)) is not None:
+        warnings |= {"uncorrected_warning": text}
+    values = estimate.estimate, estimate.low, estimate.high
+    mean, low, high = (None if end is None else min(most, max(least, end)) for end in values)
     counts = [None if share is None else share * documents for share in (mean, low, high)]
     return CorrectedMean(
         period=period,
@@ -455,7 +476,8 @@ def _estimate(
         effective=effective,
         count=Quantity(counts[0], counts[1], counts[2], reason=estimate.reason),
         share=Quantity(mean, low, high, reason=estimate.reason),
-        **warnings,
+        weight=(study.factor or 0.0) if method == "ppi++" else FACTORS.get(method),
+        **cast("dict[str, Any]", warnings),
     )
 
 
@@ -526,24 +548,34 @@ def _cautions(sample: Sample, method: str, study: Study) -> dict[str, str]:
     return warnings
 
 
-def _proportion(sample: Sample, parts: Sequence[Sample], method: str, study: Study) -> Warned:
+def _proportion(
+    sample: Sample,
+    parts: Sequence[Sample],
+    method: str,
+    study: Study,
+    ends: tuple[float, float] | None = None,
+) -> Warned:
     if method == "uncorrected":
         return _uncorrected(sample, study)
     if method == "prior-shift":
-        return _prior_shift(sample, study)
+        within = sample is study.whole and study.everywhere
+        return adjusted_count(study.whole, sample, within, corpus=study.corpus, level=study.level), {}
     if len(sample.rows) < FEWEST:
         return _undefined(f"{counted(len(sample.rows), 'label')}: at least {FEWEST} are needed")
+    if study.missing is not None and sample is study.whole:
+        return _undefined(study.missing)
     equal = sample.equal if sample is not study.whole else not study.unequal
     if method == "dsl" and not equal:
         return _weighted(sample, study)
-    factor = {"labels": 0.0, "ppi": 1.0, "ppi++": study.factor or 0.0, "dsl": 1.0}[method]
+    factor = (study.factor or 0.0) if method == "ppi++" else FACTORS[method]
     warnings = {"weight_warning": UNTUNED} if method == "ppi++" and study.factor is None else {}
     if not equal and method == "labels" and study.design.group is not None and sample is study.whole:
         return _by_groups(sample, study, 0.0)
     if not equal:
         return _by_bands(sample, study, 0.0, "whole") if method == "labels" else _undefined(UNEQUAL)
-    if any(len(one.rows) < FEWEST for one in parts):
-        parts, warnings = [_simple(sample)], {**warnings, "pooled_warning": POOLED}
+    if ends is not None:
+        mean = factor * float(sample.score.mean()) + float((sample.label - factor * sample.scores).mean())
+        return Quantity(mean, min(mean, ends[0]), max(mean, ends[1])), warnings
     size = np.array([len(one.score) for one in parts]) / len(sample.score)
     # A period has its own errors; labels of the others tell of the total alone.
     lenders = [study.whole if study.lends or len(parts) > 1 else one for one in parts]
@@ -657,43 +689,3 @@ def _inverted(
     units = effective if sample.cluster is not None else max(FEWEST, effective - fixed + 1)
     low, high = model.limits(quantile(study.level, units))
     return Quantity(estimate, low, high), warnings
-
-
-def _prior_shift(sample: Sample, study: Study) -> Warned:
-    """Return the proportion that explains the mean score, given the mean scores of positives and negatives.
-
-    The interval is Fieller's: proportions whose mixture does not differ significantly from the mean score.
-    """
-    from scipy.optimize import brentq
-
-    whole, size = study.whole, len(sample.score)
-    if min(whole.kinds) < FEWEST:
-        return _undefined("fewer than 2 labeled documents are positive, or negative")
-    within = sample is whole and study.everywhere
-    spared = np.maximum(0, 1 - whole.chance) if within else np.ones(len(whole.label))
-    negatives, positives = Kind.of(whole, 0, spared), Kind.of(whole, 1, spared)
-    gap = positives.mean - negatives.mean
-    if gap <= EQUAL:
-        return _undefined("labeled positives do not have higher scores than labeled negatives")
-    share = (float(sample.score.mean()) - negatives.mean) / gap
-    if min(negatives.effective, positives.effective) < 1 + 1e-9:
-        return Quantity(share, reason=ONE_SIDED), {}
-    # A period's documents are further draws, except those among the labeled documents.
-    drawn_negatives, drawn_positives = (
-        0.0 if within else kind.variance * (1 - 2 * own / every) / size
-        for kind, own, every in zip((negatives, positives), sample.kinds, whole.kinds, strict=True)
-    )
-    inside = min(1.0, max(0.0, share))
-    critical = quantile(study.level, satterthwaite(negatives, positives, inside) + 1)
-
-    def excess(at: float) -> float:
-        sums = (1 - at) * negatives.sums + at * positives.sums
-        noise = float(sums @ sums) + (1 - at) * drawn_negatives + at * drawn_positives
-        noise += 0.0 if study.corpus else at * (1 - at) * gap**2 / size
-        return abs(share - at) * gap - critical * math.sqrt(max(0.0, noise))
-
-    if excess(inside) > 0:
-        return _undefined(OUTSIDE)
-    low = brentq(excess, 0.0, inside) if excess(0.0) > 0 else 0.0
-    high = brentq(excess, inside, 1.0) if excess(1.0) > 0 else 1.0
-    return Quantity(share, low, high), {}

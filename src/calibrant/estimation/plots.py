@@ -1,4 +1,4 @@
-"""Are sampled numbers right? Ranks of the truth, and coverage at every level."""
+"""Figures of corrected estimates, and of checks of sampled numbers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calibrant._checks import positive_integer
-from calibrant.estimation.results import QuantileCalibration
+from calibrant.estimation.results import ALL, CorrectedCounts, CorrectedMean, QuantileCalibration
+from calibrant.exceptions import InputError
 from calibrant.plots import style
 from calibrant.plots.lines import check_lines, draw_series, named_lines, zero_line
 from calibrant.records.words import percent
@@ -21,8 +22,87 @@ if TYPE_CHECKING:
     from calibrant.estimation.results.judging import JudgedMean, JudgedSystems
 
 BINS = 10
-LONGEST_LABEL = 28
-LINE_HEIGHT = 0.42
+MOST_LINES = 60  # more make a figure taller than a page
+LONGEST_LABEL = 30
+LINE_HEIGHT = 0.42  # inches per judged system
+GROUP_HEIGHT = 0.32  # inches per group or class, of three methods
+
+
+def lines_of(record: CorrectedCounts) -> list[tuple[str, str | None]]:
+    """Return the group and the class of each line of the figure: all documents, then the groups.
+
+    Examples
+    --------
+    >>> from calibrant.estimation.estimating import corrected_counts
+    >>> lines_of(corrected_counts([0.2, 0.4, 0.9], [0, 2], [0, 1], periods=["a", "b", "b"]))
+    [('all', None), ('a', None), ('b', None)]
+    """
+    return list(dict.fromkeys((one.period, one.outcome) for one in record.estimates))
+
+
+def estimates_by_group(record: CorrectedCounts) -> Figure:
+    """Draw the corrected estimates of all groups beside the labels alone and the uncorrected scores.
+
+    Parameters
+    ----------
+    record
+        From `calibrant.estimate`, of up to 60 groups times classes.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        One line per group and class.
+
+    Raises
+    ------
+    InputError
+        If there are more lines.
+
+    Examples
+    --------
+    >>> from calibrant.estimation.estimating import corrected_counts
+    >>> rng = np.random.default_rng(0)
+    >>> truth, rows, group = rng.random(900) < 0.3, np.arange(0, 900, 6), np.arange(900) % 3
+    >>> score = np.where(truth, 0.7, 0.4)
+    >>> figure = estimates_by_group(corrected_counts(score, rows, truth[rows], periods=group))
+    >>> [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    ['all', '0', '1', '2']
+    """
+    lines = lines_of(record)
+    if len(lines) > MOST_LINES:
+        message = f"there are {len(lines)} groups and classes to draw"
+        raise InputError(
+            message, f"draw at most {MOST_LINES}: use longer periods, or fewer groups", code="parameter"
+        )
+    of: dict[tuple[str, str | None, str], CorrectedMean] = {
+        (one.period, one.outcome, one.method): one for one in record.estimates
+    }
+    given = list(dict.fromkeys(one.method for one in record.estimates))
+    main = record.reported or next((one for one in reversed(given) if one != "uncorrected"), given[-1])
+    methods = [main, *(one for one in ("labels", "uncorrected") if one in given and one != main)]
+    groups = {group for group, _ in lines}
+    names = [
+        group if outcome is None else outcome if len(groups) == 1 else f"{outcome}: {group}"
+        for group, outcome in lines
+    ]
+    height = 1.3 + GROUP_HEIGHT * len(lines) * (1 + len(methods)) / 3
+    ax = named_lines(None, names, longest=LONGEST_LABEL, width=1.6, height=height)
+    titles = {"labels": "labels alone", "uncorrected": "scores alone, uncorrected"}
+    for place, method in enumerate(methods):
+        values = [of[group, outcome, method].share for group, outcome in lines]
+        name = (
+            titles.get(method, f"corrected ({method})")
+            if method == main and main not in titles
+            else titles[method]
+        )
+        draw_series(ax, place, len(methods), name, values)
+    if len(groups) > 1 and lines[0][0] == ALL:
+        total = sum(group == ALL for group, _ in lines)
+        ax.axhline(total - 0.5, color=style.MUTED, linewidth=0.6)
+    what = "mean label" if record.outcome == "grades" else "proportion"
+    ax.set_xlabel(f"{what} ({percent(record.level)} interval, each alone)")
+    style.legend_outside(ax, below=True)
+    return style.figure_of(ax)
 
 
 def quantile_calibration(calibration: QuantileCalibration, *, bins: int = BINS) -> Figure:

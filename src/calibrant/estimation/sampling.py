@@ -85,11 +85,8 @@ class Sample:
         """(n,) number of documents that each labeled document represents."""
         return 1 / self.chance
 
-    def of(self, documents: Integers) -> Sample:
-        """Return some of the documents."""
-        place = np.full(len(self.score), -1, np.int64)
-        place[documents] = np.arange(len(documents))
-        kept = place[self.rows] >= 0
+    def of(self, documents: Integers, place: Integers, kept: NDArray[np.bool_]) -> Sample:
+        """Return some of the documents, of which ``kept`` labels are; ``place`` has their new positions."""
         return Sample(self.score[documents], place[self.rows][kept], **self._labelled(kept))
 
     def labelled(self, kept: NDArray[np.bool_]) -> Sample:
@@ -100,6 +97,21 @@ class Sample:
         parts = ("label", "chance", "cluster", "likely", "shift")
         values = {name: getattr(self, name) for name in parts}
         return {name: None if value is None else value[kept] for name, value in values.items()}
+
+
+def parts_of(sample: Sample, code: Integers, count: int) -> list[Sample]:
+    """Return the sample of each group, for the (N,) codes of the documents' groups."""
+    if count == 1:
+        return [sample]
+    order, size = np.argsort(code, kind="stable"), np.bincount(code, minlength=count)
+    ends = np.cumsum(size)
+    place = np.empty(len(code), np.int64)
+    place[order] = np.arange(len(code)) - np.repeat(ends - size, size)
+    own = code[sample.rows]
+    return [
+        sample.of(order[last - many : last], place, own == number)
+        for number, (last, many) in enumerate(zip(ends.tolist(), size.tolist(), strict=True))
+    ]
 
 
 def likely_labels(sample: Sample) -> tuple[Floats, float]:

@@ -602,7 +602,7 @@ def warnings_of_rows(records: Sequence[Record], whole: Record) -> Iterator[str]:
     names = [field for field in own if field.role == "name"]
     shown = {field.label for field in own if field.headline} or {field.label for field in own}
     for place, record in enumerate(records):
-        about = ", ".join(worded(field.of(record)[0]) for field in names) or f"{place}"
+        about = ", ".join(filter(None, (worded(field.of(record)[0]) for field in names))) or f"{place}"
         for label, text in _warnings(record):
             if not label or (label in shown and words.alike(text) not in told):
                 alike_texts.setdefault(words.alike(text), {}).setdefault(about, []).append(text)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Annotated
 
 from msgspec import structs
 
 from calibrant._checks import Floats
+from calibrant.estimation.results.groups import GroupDifference, GroupTrend
 from calibrant.exceptions import InputError
 from calibrant.records import Quantity, Record, Table, hidden, name, number, rows, setting, warning
 from calibrant.records.words import decimal
@@ -46,18 +48,49 @@ class CorrectedMean(Record, frozen=True, kw_only=True):
     ]
     count: Annotated[
         Quantity,
-        number("Count", "Number of documents that are positive.", group=COUNTS, headline=True, digits=1),
+        number(
+            "Count",
+            "Number of documents that are positive; for graded labels, their sum.",
+            group=COUNTS,
+            headline=True,
+            digits=1,
+        ),
     ]
     share: Annotated[
         Quantity,
         number(
             "Proportion",
-            "The same as a proportion of the documents.",
+            "The same as a proportion of the documents; for graded labels, the mean label.",
             group=COUNTS,
             headline=True,
             short="share",
         ),
     ]
+    weight: Annotated[
+        float | None,
+        number(
+            "Weight",
+            "Weight of the scores: 0 ignores them, and 1 is that of ppi and dsl. Null for uncorrected and "
+            "prior-shift.",
+            group=DATA,
+            digits=2,
+        ),
+    ] = None
+    outcome: Annotated[
+        str | None, name("Class", "Class that is counted; null if there is only one outcome.")
+    ] = None
+    simultaneous: Annotated[
+        Quantity | None,
+        number(
+            "Simultaneous",
+            "The same proportion, with an interval that is right for all classes together with the level "
+            "(Bonferroni). Null if not all classes are estimated.",
+            group=COUNTS,
+            headline=True,
+            interval="only",
+            short="simultaneous",
+        ),
+    ] = None
     few_warning: Annotated[str | None, warning("Few labels are positive, or few are negative.")] = None
     clusters_warning: Annotated[str | None, warning("The labels come from few effective clusters.")] = None
     dominant_warning: Annotated[str | None, warning("One cluster has most of the labels.")] = None
@@ -65,7 +98,7 @@ class CorrectedMean(Record, frozen=True, kw_only=True):
         str | None, warning("Error rates of periods, which prior-shift takes as equal, may differ.")
     ] = None
     weight_warning: Annotated[str | None, warning("The scores have weight 0.")] = None
-    pooled_warning: Annotated[str | None, warning("A period has too few labels to be a stratum.")] = None
+    uncorrected_warning: Annotated[str | None, warning("Labels contradict the mean score.")] = None
 
 
 class CorrectedCounts(Record, frozen=True, kw_only=True):
@@ -112,6 +145,7 @@ class CorrectedCounts(Record, frozen=True, kw_only=True):
     selection_warning: Annotated[
         str | None, warning("The data contradict the probabilities of being labeled.")
     ]
+    rates_warning: Annotated[str | None, warning("Groups were labeled at different rates.")] = None
     class_warning: Annotated[str | None, warning("Labels have classes that scores never have.")] = None
     groups_warning: Annotated[
         str | None, warning("Groups were labeled as a whole, and labels are treated as independent.")
@@ -123,6 +157,32 @@ class CorrectedCounts(Record, frozen=True, kw_only=True):
         tuple[CorrectedMean, ...],
         rows("Counts", "Estimates of each method, first for all documents, then for the periods in order."),
     ]
+    differences: Annotated[
+        tuple[GroupDifference, ...],
+        rows(
+            "Differences",
+            "Differences between groups, or consecutive periods, adjusted for their number.",
+        ),
+    ] = ()
+    trends: Annotated[
+        tuple[GroupTrend, ...], rows("Trends", "Linear trend over periods, for each series of at least 3.")
+    ] = ()
+    outcome: Annotated[
+        str,
+        setting(
+            "Outcome", "binary (labels 0 and 1), grades (numbers, of which the mean is estimated) or classes."
+        ),
+    ] = "binary"
+    score_warning: Annotated[
+        str | None, warning("Labels show that the scores are not the probabilities they are used as.")
+    ] = None
+    shared_variance: Annotated[
+        bool,
+        setting(
+            "Shared variance",
+            "True if the intervals of ppi++ of the groups share the variance of the residuals.",
+        ),
+    ] = False
     reported: Annotated[
         str | None, setting("Reported", "Method to report; null if methods were chosen.", headline=True)
     ] = None
@@ -130,28 +190,43 @@ class CorrectedCounts(Record, frozen=True, kw_only=True):
         str | None, setting("Reason", "Why this method is the one to report; null without it.")
     ] = None
 
+    def to_tables(self) -> tuple[Table, ...]:
+        """Return the tables, without the column of classes if there is only one outcome."""
+        if any(one.outcome is not None for one in self.estimates):
+            return super().to_tables()
+        return tuple(_without(table, "outcome") for table in super().to_tables())
+
     def main_tables(self) -> tuple[Table, ...]:
-        """Return the estimates of the reported method, and of prior-shift in periods where it has none."""
+        """Return the estimates of the reported method, and the differences and trends."""
         if self.reported is None:
-            return super().main_tables()
-        undefined = {
-            one.period for one in self.estimates if one.method == self.reported and one.share.estimate is None
-        }
-        shown = tuple(
-            one
-            for one in self.estimates
-            if one.method == self.reported or (one.method == "prior-shift" and one.period in undefined)
+            return self._with_comparisons(super().main_tables())
+        shown = tuple(one for one in self.estimates if one.method == self.reported)
+        return self._with_comparisons(
+            super(CorrectedCounts, structs.replace(self, estimates=shown)).main_tables()
         )
-        return super(CorrectedCounts, structs.replace(self, estimates=shown)).main_tables()
+
+    def _with_comparisons(self, tables: tuple[Table, ...]) -> tuple[Table, ...]:
+        """Return tables, and those of differences and trends if there are some."""
+        names = [name for name in ("differences", "trends") if getattr(self, name)]
+        return (*tables, *(one for one in self.to_tables() if one.name in names))
 
     def summary(self) -> str:
         """Return the method to report, its reason, and what would be stated without a correction."""
         if self.reported is None:
             return ""
-        raw = next((one for one in self.estimates if one.method == "uncorrected"), None)
-        share = None if raw is None else raw.share.estimate
-        beside = "" if share is None else f" Without correction, the proportion would be {decimal(share)}."
+        raw = [one for one in self.estimates if one.method == "uncorrected" and one.period == ALL]
+        share = raw[0].share.estimate if len(raw) == 1 else None
+        what = "mean" if self.outcome == "grades" else "proportion"
+        wrong = ", which labels contradict" if raw and raw[0].uncorrected_warning is not None else ""
+        beside = "" if share is None else f" Without correction, the {what} would be {decimal(share)}{wrong}."
         return f"Report {self.reported}: {self.reported_because}.{beside}"
+
+
+def _without(table: Table, column: str) -> Table:
+    """Return a table without a column."""
+    kept = [number for number, one in enumerate(table.columns) if one.name != column]
+    rows = tuple(tuple(row[number] for number in kept) for row in table.rows)
+    return dataclasses.replace(table, columns=tuple(table.columns[number] for number in kept), rows=rows)
 
 
 class PropagatedQuantity(Record, frozen=True, kw_only=True):

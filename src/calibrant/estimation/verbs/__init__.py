@@ -2,66 +2,86 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 from msgspec import structs
 
 from calibrant._checks import Integers, shown
-from calibrant.estimation.estimating import check_inclusion, corrected_counts
+from calibrant.estimation.estimating import corrected_counts
 from calibrant.estimation.files import whole_groups
 from calibrant.estimation.results import CorrectedCounts
+from calibrant.estimation.selection import check_inclusion
+from calibrant.estimation.verbs.groups import groups_of_table, is_length, roles_of
+from calibrant.estimation.verbs.outcomes import Asked, Outcome, read_outcome
+from calibrant.estimation.verbs.written import check_written, write_output
 from calibrant.exceptions import InputError
-from calibrant.io.roles import FoundColumns, Role, open_table, read, read_table
+from calibrant.io.roles import FoundColumns, Role, open_table, read_table
 from calibrant.io.tables import listed
-from calibrant.metrics.periods import PERIODS, parse_date, period_of
 
 INCLUSION = "inclusion_probability"
 MOST_CLASSES = 20  # compared between labeled and all documents: strata of other classes bias a count, too
-CLASSES = "; if both columns contain class names, count one class with `view='class:NAME'`"
 
 
 def estimate(
     predictions: Any,
     labels: Any = None,
     *,
-    by: str | None = None,
+    by: Sequence[str] | str | None = None,
+    time: str | None = None,
+    date_format: str | None = None,
+    baseline: str | None = None,
     view: str | None = None,
+    label_range: tuple[float, float] | None = None,
     methods: Sequence[str] | str | None = None,
+    output: str | None = None,
     population: str = "corpus",
     sampling: str = "detect",
     level: float = 0.95,
     score: str = "score",
+    confidence_column: str | None = None,
     label: str = "label",
     item: str = "item",
+    weight: str | None = None,
     inclusion_probability: str | None = None,
     stratum: str | None = None,
     round: str | None = None,
     cluster: str | None = None,
     command: str | None = None,
 ) -> CorrectedCounts:
-    """Estimate how many documents have something, by period, from scores of all and labels of some.
+    """Estimate how many documents have something, by group and period, from scores of all and labels of some.
 
     Parameters
     ----------
     predictions
-        Table (a file or a dataframe) with ``score`` and ``item``, and ``period``, or the column of ``by``.
+        Table (a file or a dataframe) with ``score`` and ``item``, and the columns of ``by`` and ``time``.
     labels
-        Table of the labeled random subsample, with columns ``item`` and ``label`` (0 or 1), a column
-        ``inclusion_probability`` if documents had unequal probabilities of being labeled, and a column
-        ``cluster`` if labels are dependent. A row with an empty label is a document without a label. None:
-        these columns of the table of scores, which then needs no ``item``.
+        Table of the labeled random subsample, with columns ``item`` and ``label`` (0 or 1, a class or a
+        grade), a column ``inclusion_probability`` if documents had unequal probabilities of being labeled,
+        and a column ``cluster`` if labels are dependent. A row with an empty label is a document without a
+        label. None: these columns of the table of scores, which then needs no ``item``.
     by
-        Length of the periods of the column ``date`` (``week``, ``month``, ``quarter``, ``year``), or a column
-        of groups. None: the column ``period``, if there is one.
+        Columns of groups, or the length of the periods of ``time`` (``day``, ``week``, ``month``,
+        ``quarter``, ``year``), or both. None: the column ``period``, if there is one. Groups are compared:
+        all pairs of up to 10 groups; consecutive periods, and their linear trend.
+    time
+        Column of dates. None: ``date``.
+    date_format
+        Format of the dates, such as ``%d/%m/%Y``. None: YYYY-MM-DD.
+    baseline
+        Group with which each other group is compared, instead of all pairs or consecutive periods.
     view
-        Class to count, ``class:NAME``, if scores and labels are class names. None: scores are probabilities,
-        and labels are 0 or 1.
+        Class to count, ``class:NAME``, if scores and labels are class names; ``classes`` for all classes,
+        which is the default for names, and for one column of scores per class. None: scores are
+        probabilities, and labels are 0 or 1.
+    label_range
+        Lowest and highest possible label, if labels are grades, whose mean and sum are estimated.
     methods
         Estimators to use; ``all`` compares them. None: the one to report, which ``reported`` names.
+    output
+        File to write: a figure (.svg, .png or .pdf), or a table of all documents with the column
+        ``corrected``, whose mean over a group is the estimate.
     population
         Target of the estimate: the count in these documents (``corpus``), or in the population that they were
         drawn from (``superpopulation``).
@@ -72,11 +92,16 @@ def estimate(
     level
         Confidence level of all intervals, between 0 and 1.
     score
-        Column of predicted probabilities, or with `view` of predicted classes.
+        Column of predicted probabilities, or of predicted classes or grades; ``p_*`` for one column of
+        probabilities per class, such as ``p_health``.
+    confidence_column
+        Column of the confidence of the predicted class. None: predicted classes have none.
     label
         Column of labels.
     item
         Column of document names.
+    weight
+        Column of survey weights of the documents. None: ``weight``, if there is one.
     inclusion_probability
         Column of the probability with which a document was chosen to be labeled. None:
         ``inclusion_probability``, if there is one.
@@ -106,78 +131,95 @@ def estimate(
     >>> [(one.period, one.method, round(one.count.estimate, 1)) for one in counts.estimates][:2]
     [('all', 'uncorrected', 4.4), ('all', 'ppi', 4.0)]
     """
-    if view is not None and not view.startswith("class:"):
-        raise InputError(f"{view!r} is no class", "write `view='class:NAME'`", code="parameter")
+    if view is not None and view != "classes" and not view.startswith("class:"):
+        hint = "write `view='class:NAME'`, or `view='classes'` for all classes"
+        raise InputError(f"{view!r} is no class", hint, code="parameter")
+    check_written(output, predictions, labels)
+    names = [by] if isinstance(by, str) else list(by or ())
     table = open_table(predictions)
     alone = labels is None
-    dated = by in PERIODS and ("date" in table.columns or by not in table.columns)
-    how = "name a column, or week, month, quarter or year of the column date, with `by`"
-    time = Role("date", how=how) if dated else Role("period", column=by, needed=False, how=how)
+    time_roles = roles_of(table, names, time)
     items = Role("item", column=None if alone and item == "item" else item, needed=not alone, once=True)
-    how = "name it with `label`" + (", or give a table of labels (`labels`)" if alone else "")
-    roles = [
-        Role("label", "label" if view is None else "name", label, gaps=True, how=how),
+    about = [
         Role(INCLUSION, "score", inclusion_probability, needed=False),
         Role("cluster", column=cluster, needed=False),
         Role("stratum", column=stratum, needed=False),
         Role("round", "finite", round, needed=False),
     ]
-    try:
-        scored = read_table(table, [Role("score", "score" if view is None else "name", score), items, time])
-        labeled = read_table(table, roles) if alone else read(labels, [*roles, items])
-    except InputError as error:
-        if error.code == "label-value":
-            error.hint = "write 1 or 0, or leave the field of a missing label empty" + CLASSES
-            if re.search(r"label '?0?\.\d", error.message):
-                error.hint = (
-                    "cut labels between 0 and 1 at a threshold: write 1 for 0.5 or more, and 0 for less"
-                )
-        elif (error.code, error.column) == ("score-range", inclusion_probability or INCLUSION):
-            error.hint = "write the probability of being labeled (1 / weight, if these are sampling weights)"
-        elif view is None and (error.code, error.column) == ("column-type", score):
-            error.hint += CLASSES
-        raise
+    documents = [items, *time_roles, Role("weight", "finite", weight, needed=False)]
+    found = read_outcome(
+        table,
+        labels,
+        Asked(view, label_range, score, label, confidence_column, inclusion_probability),
+        documents,
+        [*about] if alone else [*about, items],
+    )
+    scored, labeled = found.scored, found.labeled
     _check_columns(scored, labeled)
     drawn = INCLUSION in labeled
     if drawn and "stratum" in labeled:
         _check_strata(labeled)
-    scores = scored["score"] if view is None else _is_class(scored, "score", view)
     rows = labeled_rows(labeled, scored, alone=alone)
-    counts = partial(
-        corrected_counts,
-        labelled=rows,
-        labels=labeled["label"] if view is None else _is_class(labeled, "label", view),
-        periods=periods_of(scored, by if dated else None),
-        inclusion_probabilities=labeled.get(INCLUSION),
-        strata=labeled.texts("stratum") if drawn and "stratum" in labeled else None,
-        rounds=labeled.get("round") if drawn else None,
-        clusters=labeled.texts("cluster") if "cluster" in labeled else None,
-        population=population,
-        sampling=sampling,
-        level=level,
-    )
+    length = next((one for one in names if is_length(one, table, time)), None)
+    groups = groups_of_table(scored, length, date_format)
+    given: dict[str, Any] = {
+        "labelled": rows,
+        "periods": groups,
+        "inclusion_probabilities": labeled.get(INCLUSION),
+        "strata": labeled.texts("stratum") if drawn and "stratum" in labeled else None,
+        "rounds": labeled.get("round") if drawn else None,
+        "clusters": labeled.texts("cluster") if "cluster" in labeled else None,
+        "population": population,
+        "sampling": sampling,
+        "level": level,
+        "compare": True,
+        "baseline": baseline,
+    }
+    try:
+        result = found.estimate(methods, scored.get("weight"), given)
+    except InputError as error:
+        if error.row is not None and "weight" in error.message:
+            raise scored.placed(error, part="weight") from None
+        if error.row is not None and "label" in error.message:
+            raise labeled.placed(error, part="label") from None
+        raise
     result = structs.replace(
-        counts(scores, methods=methods), groups_warning=_whole_groups(scored, labeled, rows)
+        result, command=command, outcome=found.outcome, groups_warning=_whole_groups(scored, labeled, rows)
     )
-    if view is None:
-        return structs.replace(result, command=command)
-    selected, code, names = result.selection_warning, scored["score"], scored.names["score"]
+    if found.outcome == "classes" and "score" in scored:
+        result = structs.replace(result, class_warning=_strange_classes(scored, labeled, "labels alone"))
+    if view is not None and view.startswith("class:"):
+        result = _with_classes(result, found, given, view)
+    if output is not None:
+        write_output(output, result, found, groups, rows)
+    return result
+
+
+def _with_classes(
+    result: CorrectedCounts, found: Outcome, given: dict[str, Any], view: str
+) -> CorrectedCounts:
+    """Return the result with warnings of classes that only labels have, and of the selection of others."""
+    scored, selected = found.scored, result.selection_warning
+    code, names = scored["score"], scored.names["score"]
     for other in np.argsort(-np.bincount(code), kind="stable")[:MOST_CLASSES].tolist():
-        if selected is None and (warning := counts(code == other, methods=()).selection_warning):
+        if selected is not None:
+            break
+        score, label = code == other, given["labelled"] * 0
+        warning = corrected_counts(score, labels=label, methods=(), **given).selection_warning
+        if warning is not None and names[other] != view.removeprefix("class:"):
             selected = f"class {shown(names[other])}: {warning}"
-    strange = _strange_classes(scored, labeled)
-    return structs.replace(result, command=command, class_warning=strange, selection_warning=selected)
+    strange = _strange_classes(scored, found.labeled)
+    return structs.replace(result, class_warning=strange, selection_warning=selected)
 
 
 def _check_columns(scored: FoundColumns, labels: FoundColumns) -> None:
-    for table in (scored.table, labels.table):
-        if "weight" in table.columns:
-            hint = (
-                "rename it, or write inclusion_probability = 1 / weight if 1 / weight is the probability of "
-                "being labeled"
-            )
-            message = "counts do not use weights"
-            raise InputError(message, hint, code="parameter", file=table.name, column="weight")
+    if labels.table is not scored.table and "weight" in labels.table.columns:
+        hint = (
+            "write the weights of all documents into the table of scores, or rename the column; if "
+            "1 / weight is the probability of being labeled, write inclusion_probability = 1 / weight"
+        )
+        message = "survey weights are those of all documents"
+        raise InputError(message, hint, code="parameter", file=labels.table.name, column="weight")
     for part in (INCLUSION, "cluster"):
         if part in scored.table.columns and part not in labels:
             message = f"{labels.table.name}, which has the labels, does not have this column"
@@ -195,7 +237,7 @@ def _whole_groups(scored: FoundColumns, labels: FoundColumns, rows: Integers) ->
     """Return a warning of groups of which all documents are labeled, if the labels have no clusters."""
     if "cluster" in labels:
         return None
-    groups = [scored.roles["period"].name] if "period" in scored else []
+    groups = [role.name for part, role in scored.roles.items() if part.startswith("by")]
     parts = [*scored.roles.values(), *(labels.roles.values() if labels.table is scored.table else ())]
     used = {role.name for role in parts}.difference(groups)
     whole = whole_groups(scored.table, rows, used)
@@ -222,27 +264,17 @@ def _check_strata(labels: FoundColumns) -> None:
             raise drawn.error(row, message, hint, "empty", part="stratum")
 
 
-def _is_class(columns: FoundColumns, part: str, view: str) -> Any:
-    """Return (n,) which names of classes are the class of a view."""
-    columns.check_spelling(part, "write each class in one way")
-    if part == "label":
-        columns.check_gaps(part, "leave the field of a missing label empty")
-    names, name = columns.names[part], view.removeprefix("class:")
-    if name not in names:
-        hint = "write each class alike in both columns; if no row is of this class, write 0 and 1 in both"
-        message, column = f"no value is {shown(name)}, only {listed(names)}", columns.roles[part].name
-        raise InputError(message, hint, code="class-unknown", file=columns.table.name, column=column)
-    return columns[part] == names.index(name)
-
-
-def _strange_classes(scored: FoundColumns, labels: FoundColumns) -> str | None:
+def _strange_classes(scored: FoundColumns, labels: FoundColumns, of: str = "") -> str | None:
     """Return a warning of classes that only labels have, which may be spelled differently in the scores."""
     strange = [name for name in labels.names["label"] if name and name not in scored.names["score"]]
     if not strange:
         return None
-    return f"no score is one of these classes of labels, which may be misspelled: {listed(strange)}. " + (
-        "Documents with these labels count as documents without the class"
+    then = (
+        f"Their proportions are those of the {of}"
+        if of
+        else ("Documents with these labels count as documents without the class")
     )
+    return f"no score is one of these classes of labels, which may be misspelled: {listed(strange)}. {then}"
 
 
 def labeled_rows(labels: FoundColumns, scored: FoundColumns, *, alone: bool) -> Integers:
@@ -262,7 +294,8 @@ def labeled_rows(labels: FoundColumns, scored: FoundColumns, *, alone: bool) -> 
     """
     if alone:
         return labels.rows - labels.table.first_row
-    place = {name: number for number, name in enumerate(scored.names["item"])}
+    wanted = frozenset(labels.names["item"])
+    place = {name: number for number, name in enumerate(scored.names["item"]) if name in wanted}
     for row, name in enumerate(labels.names["item"]):
         if name not in place:
             message = f"{shown(name)} has a label but no score in {scored.table.name}"
@@ -283,11 +316,6 @@ def periods_of(table: FoundColumns, by: str | None) -> Any:
             return None
         table.check_spelling("period", "write each period in one way")
         return table.texts("period")
-    periods = []
-    for code, text in enumerate(table.names["date"]):
-        try:
-            periods.append(period_of(parse_date(text), by))
-        except InputError as error:
-            error.row = int(np.flatnonzero(table["date"] == code)[0])
-            raise table.placed(error, "date") from None
-    return np.array(periods)[table["date"]]
+    groups = groups_of_table(table, by, None)
+    assert groups is not None
+    return np.array(groups.names)[groups.code]

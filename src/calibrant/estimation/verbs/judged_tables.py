@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._checks import Floats, Integers, shown
-from calibrant.estimation.estimating import check_inclusion
 from calibrant.estimation.judged_means import JudgedTable
+from calibrant.estimation.selection import check_inclusion
 from calibrant.exceptions import InputError
 from calibrant.io.roles import FoundColumns, Role, read_table
 from calibrant.io.tables import Table, listed
