@@ -264,10 +264,10 @@ def studies() -> str:
             "(estimate_coverage.md), also [by sampling design](sampling_coverage.md), and [regressions with "
             "predicted variables](regression_coverage.md)), of [proportions under label shift]"
             "(label_shift_coverage.md), of [judged systems](judge_coverage.md), also [beside other libraries]"
-            "(judge_peers.md), of [counts corrected by readings](reading_coverage.md), of [guaranteed thresholds]"
-            "(threshold_coverage.md) beside MAPIE, and of [intervals in difficult situations]"
-            "(interval_limits.md). [Articles of R's dsl](dsl_articles.md) compares regressions with published "
-            "ones.",
+            "(judge_peers.md), of [counts corrected by readings](reading_coverage.md), of [guaranteed "
+            "thresholds](threshold_coverage.md) beside MAPIE, and of [intervals in difficult situations]"
+            "(interval_limits.md). [Articles of R's dsl](dsl_articles.md) compares regressions with "
+            "published ones.",
             "",
             "The last columns count the numbers of each page by [verdict](#verdicts).",
             "",
