@@ -14,9 +14,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from calibrant.events.files.store import StoredCount, StoredDocument
+from calibrant.events.files.store import EventStore, StoredCount, StoredDocument
 from calibrant.events.files.store_writing import StoreWriter
+from calibrant.events.results.corrected import CorrectedPeriod
 from calibrant.events.verbs.reading import corrected_events, sample_readings
+from calibrant.metrics.periods import By, period_of
 
 PAGE = Path(__file__).parents[1] / "docs" / "studies" / "reading_coverage.md"
 SAMPLES = 100  # of entities per document
@@ -85,12 +87,13 @@ def cell(kind: str, design: str, readings: int, count: int) -> dict[str, float]:
             items = [int(item) for item in drawn["item"].to_pylist()]
             labels = pa.array(["yes" if truth[item] else "no" for item in items])
             table = drawn.append_column("label", labels)
-            for by in ("year", "quarter"):
+            periods: tuple[By, ...] = ("year", "quarter")
+            for by in periods:
                 for row, right in rows(Path(folder, "store"), table, by, truth):
                     name = "all" if row.period == "all" else by
                     if by == "quarter" and name == "all":
                         continue
-                    if row.count.low is None:
+                    if row.count.low is None or row.count.high is None:
                         continue
                     hit = row.count.low <= right <= row.count.high
                     caution = bool(row.few_warning or row.count.warning)
@@ -109,11 +112,8 @@ def cell(kind: str, design: str, readings: int, count: int) -> dict[str, float]:
     }
 
 
-def rows(store: Path, table: pa.Table, by: str, truth: np.ndarray) -> Iterator[tuple]:
+def rows(store: Path, table: pa.Table, by: By, truth: np.ndarray) -> Iterator[tuple[CorrectedPeriod, int]]:
     """Yield the rows of the corrected counts with the true number."""
-    from calibrant.events.files.store import EventStore
-    from calibrant.metrics.periods import period_of
-
     names, days = EventStore(store).names_and_days()
     periods = np.array([period_of(day.item(), by) for day in days])
     right = truth[[int(name) for name in names]]

@@ -101,8 +101,8 @@ def _by_verb(found: Candidates, labels: NDArray[np.integer]) -> dict[Key, float]
     shares: dict[Key, float] = {}
     for verb in dict.fromkeys(found.verbs):
         chosen = np.flatnonzero(verbs == verb)
-        pairs = {"agents": found.agents[chosen], "targets": found.targets[chosen]}
-        one = replace(found, **pairs, verbs=(verb,) * len(chosen))
+        agents, targets = found.agents[chosen], found.targets[chosen]
+        one = replace(found, agents=agents, targets=targets, verbs=(verb,) * len(chosen))
         for country, share in zip(one.countries, (count(one, labels) > 0).mean(axis=0), strict=True):
             if share > 0:
                 shares[country, verb] = float(share)

@@ -1,1 +1,1 @@
-"""The page of judged systems."""
+"""Pages of estimates and of judged systems."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from calibrant.estimation.files import write_sample
 from calibrant.exceptions import InputError
 from calibrant.io.roles import Role, blocks, open_table, read_table
+from calibrant.io.tables import Kind
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -62,7 +63,7 @@ class Readings:
             raise InputError(message, "give the readings of one country", code="parameter", file=table.name)
         self.country = str(columns.names["country"][0])
         self.items: tuple[str, ...] = tuple(map(str, columns.texts("item")))
-        kinds = {name: "number" if name in NUMBERS else "name" for name in table.columns}
+        kinds: dict[str, Kind] = {name: "number" if name in NUMBERS else "name" for name in table.columns}
         parts = [pa.Table.from_batches([block.rows]) for block in blocks(table, kinds)]
         self._table: pa.Table = pa.concat_tables(parts)
         self._lock = Lock()

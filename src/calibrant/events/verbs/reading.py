@@ -142,9 +142,8 @@ def sample_readings(
         keep.append("text")
     if design is None:
         design = "uncertainty" if any(0 < score < 1 for score in table["score"].to_pylist()) else "simple"
-    uncertain = {"floor": floor} if design == "uncertainty" else {}
     return sample(
-        table, output, size=size, design=design, previous=previous, keep=keep, seed=seed, **uncertain
+        table, output, size=size, design=design, floor=floor, previous=previous, keep=keep, seed=seed
     )
 
 

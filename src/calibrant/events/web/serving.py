@@ -60,11 +60,12 @@ def application(explorer: Explorer, *, host: str = HOST, token: str | None = Non
 
     Examples
     --------
-    >>> application(None, host="0.0.0.0")
+    >>> from calibrant.data import event_store
+    >>> application(Explorer(event_store("reuters-21578")), host="0.0.0.0")
     Traceback (most recent call last):
     calibrant.exceptions.InputError: other machines can reach 0.0.0.0: give a token of at least 16 characters
     """
-    readings = None if explorer is None else explorer.readings
+    readings = explorer.readings
     if readings is not None and not is_loopback(host):
         message = f"other machines can reach {host}, and could answer for the reader"
         raise InputError(message, "read on this machine, at 127.0.0.1", code="parameter")
@@ -103,6 +104,7 @@ def application(explorer: Explorer, *, host: str = HOST, token: str | None = Non
         form = dict(parse_qsl(body.decode("latin-1"), encoding="utf-8", errors="replace"))
         if not hmac.compare_digest(form.get("key", "").encode(), key.encode()):
             return written(ProblemPage(403, "The form is of an earlier run; open /read again."), "html")
+        assert readings is not None  # because the route exists only with readings
         try:
             readings.answer(form.get("item", ""), form.get("answer", ""))
         except CalibrantError as error:
