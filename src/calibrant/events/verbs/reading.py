@@ -74,7 +74,7 @@ def sample_readings(
     *,
     country: str,
     size: int,
-    design: str | None = None,
+    design: str = "simple",
     floor: float = 0.25,
     previous: Any = None,
     documents: str | os.PathLike[str] | None = None,
@@ -99,9 +99,9 @@ def sample_readings(
     size
         Number of documents to draw.
     design
-        ``uncertainty``: with probabilities proportional to sqrt(p (1 - p)) of the probability p that the
-        document counts, but at least `floor`. ``simple``: all with the same probability. None: by
-        uncertainty if some p is neither 0 nor 1, else simple.
+        ``simple``: all documents with the same probability. ``uncertainty``: with probabilities proportional
+        to sqrt(p (1 - p)) of the probability p that the document counts, but at least `floor`; intervals are
+        shorter if the model misses few documents, and too short if it misses many.
     floor
         Lower limit of the probabilities of the design ``uncertainty``, as a fraction of size / documents.
     previous
@@ -140,8 +140,6 @@ def sample_readings(
         given = [texts[name].text if name in texts else None for name in table["item"].to_pylist()]
         table = table.append_column("text", pa.array(given, pa.string()))
         keep.append("text")
-    if design is None:
-        design = "uncertainty" if any(0 < score < 1 for score in table["score"].to_pylist()) else "simple"
     return sample(
         table, output, size=size, design=design, floor=floor, previous=previous, keep=keep, seed=seed
     )
