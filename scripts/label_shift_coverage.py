@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.estimation.label_shift import METHODS, label_shift
+from calibrant.estimation.shifted_shares import METHODS, label_shift
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "studies" / "label_shift_coverage.md"
 CORPORA = 200

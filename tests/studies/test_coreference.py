@@ -186,7 +186,7 @@ def test_every_group_of_features_is_ablated_once() -> None:
     bundled = [group for groups in BUNDLES.values() for group in groups]
     assert sorted(bundled) == sorted(COREFERENCE_GROUPS)
     surface = ablation_settings(Setting("surface", 1e-5))
-    assert len(surface) == 1 + len(BUNDLES) - 2  # relations and arcs need trees
+    assert len(surface) == 1 + len(BUNDLES) - 3  # relations, arcs and parallel roles need trees
     for setting in surface.values():
         CoreferenceModel(features="surface", without=setting.without)
 

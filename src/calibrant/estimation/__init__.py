@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from calibrant.estimation.judging_bias import judge_bias
     from calibrant.estimation.judging_classes import judged_classes
     from calibrant.estimation.judging_preferences import bradley_terry, preference_table
-    from calibrant.estimation.label_shift import label_shift, maximum_likelihood_shares
     from calibrant.estimation.means import corrected_means
     from calibrant.estimation.proxies import ProxyWeights, combine_proxies
     from calibrant.estimation.results import (
@@ -75,6 +74,7 @@ if TYPE_CHECKING:
         RegressionEffect,
         RegressionTerm,
     )
+    from calibrant.estimation.shifted_shares import label_shift, maximum_likelihood_shares
     from calibrant.estimation.total import RefittedRecalibrator, estimate_drift, total_interval
     from calibrant.estimation.verbs import estimate
     from calibrant.estimation.verbs.judge_plans import plan_judge

@@ -42,6 +42,7 @@ class CoefficientPilot:
 
         Examples
         --------
+        >>> import numpy as np
         >>> rng = np.random.default_rng(0)
         >>> x = np.stack([np.ones(2000), rng.normal(size=2000)], axis=1)
         >>> y, rows = x @ [1, 2] + rng.normal(size=2000), np.arange(100)

@@ -27,6 +27,7 @@ BUNDLES = {
     "speaker, quotation": ("speaker", "quotation"),
     "relation, governor": ("relation", "governor"),  # these and the next need trees
     "arcs between mentions": ("arc",),
+    "rank, parallel roles": ("rank", "parallel"),
 }
 WORKERS = 2
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from calibrant.estimation.files import write_sample
 from calibrant.exceptions import InputError
@@ -17,6 +18,13 @@ if TYPE_CHECKING:
 
 ANSWERS = ("yes", "no", "unclear")
 NUMBERS = ("inclusion_probability", "score", "round")
+
+
+def table_of(columns: Mapping[str, Any]) -> pa.Table:
+    """Return columns, of arrays or lists of equal length, as a table that other verbs read."""
+    import pyarrow as pa
+
+    return pa.table({name: pa.array(values) for name, values in columns.items()})
 
 
 class Readings:

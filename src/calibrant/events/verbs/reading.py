@@ -10,6 +10,7 @@ import numpy as np
 from calibrant.estimation.results.designs import DrawnSample
 from calibrant.estimation.verbs import estimate
 from calibrant.estimation.verbs.sampling import sample
+from calibrant.events.files.readings import table_of
 from calibrant.events.files.store import EventStore
 from calibrant.events.results.corrected import CorrectedEvents, CorrectedPeriod
 from calibrant.events.verbs.tables import country_codes
@@ -53,8 +54,6 @@ def document_scores(store: str | os.PathLike[str] | EventStore, country: str) ->
     >>> table.num_rows, round(sum(table["score"].to_pylist()), 2)
     (21578, 13.16)
     """
-    import pyarrow as pa
-
     opened = store if isinstance(store, EventStore) else EventStore(store)
     counts = opened.counts()
     (code,) = country_codes([country], counts)
@@ -64,8 +63,8 @@ def document_scores(store: str | os.PathLike[str] | EventStore, country: str) ->
     )
     names, days = opened.names_and_days()
     scores = np.array([probability.get(name, 0.0) for name in names])
-    columns = {"item": names, "date": pa.array(days).cast(pa.string()), "country": [code] * len(names)}
-    return pa.table({**columns, "score": scores})
+    dates = np.datetime_as_string(days, unit="D").tolist()
+    return table_of({"item": names, "date": dates, "country": [code] * len(names), "score": scores})
 
 
 def sample_readings(
@@ -130,15 +129,13 @@ def sample_readings(
     >>> drawn.drawn, drawn.table.column_names
     (100, ['item', 'inclusion_probability', 'stratum', 'country', 'date', 'score'])
     """
-    import pyarrow as pa
-
     table = document_scores(store, country)
     keep = list(KEPT)
     if documents is not None:
         names = set(table["item"].to_pylist())
         texts = texts_of(documents, names, progress=progress)
-        given = [texts[name].text if name in texts else None for name in table["item"].to_pylist()]
-        table = table.append_column("text", pa.array(given, pa.string()))
+        given = [texts[name].text if name in texts else "" for name in table["item"].to_pylist()]
+        table = table.append_column("text", [given])
         keep.append("text")
     return sample(
         table, output, size=size, design=design, floor=floor, previous=previous, keep=keep, seed=seed
@@ -201,8 +198,6 @@ def corrected_events(
     >>> counts.country, counts.counts[0].period, counts.counts[0].read
     ('IRN', 'all', 100)
     """
-    import pyarrow as pa
-
     roles = [
         Role("item", once=True),
         Role("label", "name", gaps=True),
@@ -240,7 +235,7 @@ def corrected_events(
     ends = [
         estimate(
             scores,
-            pa.table({**kept, "label": np.where(unclear, filled, values)}),
+            table_of({**kept, "label": np.where(unclear, filled, values)}),
             by=by,
             methods=("uncorrected", "dsl"),
             level=level,
