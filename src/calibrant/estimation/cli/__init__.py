@@ -61,7 +61,7 @@ def command(predictions: str, printing: Printing, **options: Any) -> None:
     if output is None or not output.lower().endswith((".html", ".htm")):
         printing.show(estimate(predictions, command=command_line(), output=output, **options))
         return
-    from calibrant.estimation.pages import EstimatePage
+    from calibrant.estimation.pages.estimate_page import EstimatePage
     from calibrant.pages.report_page import check_page, write
 
     check_page(output)

@@ -1,1 +1,1 @@
-"""The page of judged systems."""
+"""The pages of corrected counts and of judged systems."""
