@@ -11,7 +11,9 @@ import numpy as np
 from scipy.stats import t as student
 
 from calibrant.estimation import corrected_counts
-from calibrant.estimation.regression import Family, Fit, Method, Problem, check, few_labels, fit
+from calibrant.estimation.regression import Method, check, few_labels, fit
+from calibrant.estimation.regression_problems import Family, Problem
+from calibrant.estimation.regression_variance import Fit
 from calibrant.estimation.results import CorrectedCounts
 from calibrant.exceptions import InputError
 from calibrant_studies._hacking_data import Population
