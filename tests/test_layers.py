@@ -377,3 +377,9 @@ def test_files_and_functions_are_short(path: Path) -> None:
             body = node.body[1:] if ast.get_docstring(node) is not None else node.body
             length = (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
             assert length <= LONGEST_FUNCTION, f"{node.name} has {length} lines"
+
+
+def test_no_package_hides_a_module_of_the_same_name() -> None:
+    packages = {path.parent for path in MODULES.values() if path.name == "__init__.py"}
+    hidden = [module for module, path in MODULES.items() if path.with_suffix("") in packages]
+    assert hidden == []

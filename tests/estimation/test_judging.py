@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from calibrant.estimation import JudgedSystems, JudgedTable, judge_bias, judged_systems, rogan_gladen
+from calibrant.estimation import (
+    JudgedSystems,
+    JudgedTable,
+    judge_bias,
+    judge_plan,
+    judged_classes,
+    judged_systems,
+    rogan_gladen,
+)
 from calibrant.exceptions import InputError
 from calibrant.metrics.tails import student
 from tests.quantities import defined
@@ -300,6 +310,44 @@ def test_what_labels_cannot_tell_is_refused() -> None:
     assert "nothing shows that others' labels hold for it" in str(record.systems[-1].corrected.reason)
 
 
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "judge above": ({"judge": {3: 1.2}}, r"judge\[3\] is 1.2, outside the range of labels, 0 to 1"),
+    "judge missing": ({"judge": {3: math.nan}}, r"judge\[3\] is nan"),
+    "label": ({"label": {4: -0.5}}, r"label\[4\] is -0.5"),
+    "system": ({"system": {5: 2}}, r"system\[5\] is 2, and there are 2 systems"),
+    "twice": ({"item": {7: 6}}, "row 7 has the system and prompt of another row"),
+    "chance": ({"chance": {0: 0.0}}, r"chance\[0\] is 0, not a probability above 0"),
+    "scores": ({"scores": {3: 1.2}}, r"judge\[3\] is 1.2"),
+}
+
+
+@pytest.mark.parametrize(("change", "message"), WRONG.values(), ids=WRONG.keys())
+def test_values_outside_of_their_range_are_refused_wherever_tables_are_read(
+    change: dict[str, Any], message: str
+) -> None:
+    table = table_of(*np.random.default_rng(18).random((2, 2, 30)))
+    [(name, values)] = change.items()
+    column = np.full(60, 0.5) if getattr(table, name) is None else getattr(table, name).copy()
+    for row, value in values.items():
+        column[row] = value
+    several = {"judges": ("one", "two"), "scores": np.stack([table.judge, column])}
+    wrong = dataclasses.replace(table, **(several if name == "scores" else {name: column}))
+    with pytest.raises(InputError, match=message):
+        judged_systems(wrong)
+    with pytest.raises(InputError, match=message):
+        judge_plan(wrong, width=0.1)
+    with pytest.raises(InputError, match=message):
+        judged_classes({"x": wrong})
+
+
+def test_columns_of_other_lengths_and_ranges_without_a_width_are_refused() -> None:
+    table = table_of(*np.random.default_rng(18).random((2, 2, 30)))
+    with pytest.raises(InputError, match="judge has 60 values and system has 5"):
+        judged_systems(dataclasses.replace(table, system=table.system[:5]))
+    with pytest.raises(InputError, match="the range of labels is 1 to 1"):
+        judged_systems(dataclasses.replace(table, low=1.0))
+
+
 def test_prompts_that_one_system_lacks_are_left_out_of_differences_and_named() -> None:
     rng = np.random.default_rng(16)
     judge, label = rng.random((2, 2, 60))
@@ -313,6 +361,9 @@ def test_prompts_that_one_system_lacks_are_left_out_of_differences_and_named() -
     assert str(record.items_warning).startswith("10 prompts were not answered by all systems")
     apart = JudgedTable(table.systems, table.system, np.arange(120), table.judge, table.label)
     assert judged_systems(apart).differences[0].difference.reason == "they have no prompt in common"
+    three = table_of(*rng.random((2, 3, 20)))
+    every = judged_systems(dataclasses.replace(three, item=np.arange(60)))
+    assert every.summary().startswith("No two systems answered the same prompt")
 
 
 CELLS = {

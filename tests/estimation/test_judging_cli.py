@@ -112,6 +112,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         "row 1, column inclusion_probability",
     ),
     "mixed": ({"label": {3: "good"}}, "class"),
+    "text": ({"judge": {3: "great"}}, "row 4, column judge: 'great' is not a number, and other values are"),
     "weight": ({"weight": dict.fromkeys(range(400), 1)}, "do not use weights"),
     "constant": ({"judge": dict.fromkeys(range(400), 3), "label": {0: 3}}, "outside the judge's range"),
 }
@@ -127,6 +128,15 @@ def test_bad_input_is_one_line_and_no_number(
             own[row] = value
         judged[column] = own
     run("judge", write(judged, tmp_path)).refused(message)
+
+
+def test_a_column_that_is_missing_or_named_twice_is_named_with_its_option(
+    run: Run, judged: pd.DataFrame, tmp_path: Path
+) -> None:
+    path = write(judged, tmp_path)
+    run("judge", path, "--judge", "judge,nope").refused("there is no column 'nope': name it with --judge")
+    run("judge", path, "--bias", "nope").refused("there is no column 'nope': name it with --bias")
+    run("judge", path, "--label", "label,label").refused("column 'label' is named twice")
 
 
 def test_a_comparison_of_judge_scores_beside_labels_points_to_judge(

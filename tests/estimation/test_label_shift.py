@@ -123,6 +123,9 @@ def test_few_labels_are_warned_of_and_too_few_are_refused() -> None:
 BAD_INPUTS: list[tuple[dict[str, Any], str]] = [
     ({"probabilities": [[0.5, 0.6]] * 4}, "row 0 are negative, or do not add up to 1"),
     ({"probabilities": [0.5] * 4}, "not a table of numbers"),
+    ({"probabilities": [["a", "b"]] * 4}, "not a table of numbers"),
+    ({"probabilities": [[0.5, 0.5], [0.5, np.nan]] * 2}, "a probability of row 1 is missing or infinite"),
+    ({"labels": ["a", "b"]}, "the labels are no numbers"),
     ({"labels": [0, 2]}, "the label 2 is no class"),
     ({"labelled": [0, 0]}, "outside of the documents, or there twice"),
     ({"method": "nope"}, "method"),

@@ -365,6 +365,7 @@ def test_groups_without_labels_are_named_and_have_no_number(run: Run, tmp_path: 
     assert all("d" not in (one["first"], one["second"]) for one in found["differences"])
 
 
+TWO = "item,label\n0,1\n1,0\n"
 BAD = {
     "no document": ("item,label\n0,1\n999,0\n", [], "row 2, column item: '999' has a label but no score in"),
     "two labels": ("item,label\n0,1\n0,1\n", [], "row 2, column item: "),
@@ -391,7 +392,20 @@ BAD = {
         "row 1, column q_a: the probabilities of its classes",
     ),
     "columns": ("item,label\n0,a\n1,b\n", ["--score", "z_*"], "columns 'z_*'"),
+    "baseline": (TWO, ["--baseline", "a"], "there are no groups, of which 'a' could be one"),
+    "by": (TWO, ["--by", "model", "--by", "model"], "'model' is named twice"),
+    "confidence": (
+        TWO,
+        ["--score", "model", "--confidence-column", "no"],
+        "name it with --confidence-column",
+    ),
 }
+
+
+def test_a_class_among_probabilities_is_refused_without_a_list_of_them() -> None:
+    documents = pa.table({"score": np.linspace(0.01, 0.99, 60), "label": [1.0, 0.0] * 5 + [None] * 50})
+    with pytest.raises(InputError, match="no value is '1', and there are 60 others, such as "):
+        estimation.verbs.estimate(documents, view="class:1")
 
 
 @pytest.mark.parametrize(("text", "given", "message"), BAD.values(), ids=BAD.keys())

@@ -99,9 +99,12 @@ def test_the_command_plans_from_a_table(run: Run, tmp_path: Path) -> None:
     assert found["plans"] == json.loads(judge_plan(table, difference=0.05).to_json())["plans"]
     assert "safe labels" in run("plan-judge", path, "--width", "0.1").out
     run("plan-judge", path).refused("not exactly one of width and difference")
-    run("plan-judge", path, "--width", "2").refused("width is 2.0")
+    run("plan-judge", path, "--width", "2").refused("give a width above 0 and below 1, the range of labels")
     run("plan-judge", path, "--width", "0.1", "--prompts", "3").refused("prompts is 3")
     with pytest.raises(InputError, match="there is one system"):
         calibrant.plan_judge(frame[frame["system"] == "A"], difference=0.1)
+    alike = np.where(frame["label"].isna(), np.nan, 1)
+    with pytest.raises(InputError, match="labels are 1"):
+        calibrant.plan_judge(frame.assign(label=alike), difference=0.1)
     with pytest.raises(InputError, match="class names"):
         calibrant.plan_judge(frame.assign(judge="good", label="good"), width=0.1)

@@ -266,6 +266,8 @@ BAD_INPUTS: list[Case] = [
     ("y ~ z", {"z": gold_or_guess}, LOGISTIC, "covariates separate them, z above all"),
     ("y ~ x + z", {"z": lambda table: 2 * table["x"] + 1}, {}, "z is a linear combination of other terms"),
     ("y ~ x", {CHANCE: np.where(np.arange(400) == 3, 0, 0.25)}, {}, "inclusion probability is 0, outside"),
+    ("y ~ x + z", {"z": ["a"] * 400}, {}, "the term z is a category with one value in all rows"),
+    ("y ~ x", {"pred_y": np.ones(400)}, LOGISTIC, "all predicted outcomes are 1, so that"),
     ("y ~ x", {"y": [1, 0, 1, *[None] * 397]}, {}, "3 labels are too few for 2 coefficients"),
     ("y ~ x", {"cluster": np.arange(400) % 2}, {}, "2 clusters, too few for 2 coefficients"),
     ("y ~ x + z", {"z": 1.0 * (np.arange(400) == 5)}, {}, "one label alone determines the coefficient of z"),

@@ -148,11 +148,11 @@ def test_intervals_of_means_are_in_the_range_of_the_outcome() -> None:
 
 BAD_VALUES = [
     ("nope=1", "'nope' is no variable to the right of the tilde: these are x, party"),
-    ("x", "`at` has no value of 'x'"),
+    ("x", "'x' has no value at which to predict"),
     ("x=a", "'a' is no number"),
     ("x=inf", "'inf' is no number"),
     ("party=blue", "'blue' is no value of party in the table: its values are green, left, right"),
-    ("x=1,,2", "`at` has no value of 'x'"),
+    ("x=1,,2", "'x' has no value at which to predict"),
     ("x=" + ",".join(map(str, range(101))), "`at` has 101 combinations"),
 ]
 

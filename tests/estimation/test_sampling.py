@@ -249,14 +249,24 @@ def test_the_expected_width_is_that_of_calibrated_scores() -> None:
         (["--size", "5", "--item", "party"], ["is also in row"]),
         (["--size", "5", "--round", "2"], ["--round is 2, but there is no table of earlier rounds"]),
         (["--size", "5", "--keep", "stratum"], ["no column 'stratum'"]),
+        (
+            ["--size", "5", "--previous", "zero.csv"],
+            ["zero.csv, row 1, column inclusion_probability", "is 0"],
+        ),
     ],
 )
-def test_bad_input_is_one_line(run: Run, tmp_path: Path, options: list[str], parts: list[str]) -> None:
+def test_bad_input_is_one_line(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], parts: list[str]
+) -> None:
     from pyarrow import csv as arrow_csv
 
     table = table_of(400).append_column("high", pa.array(np.full(400, 1.5)))
     table = table.append_column("sure", pa.array(np.arange(400) % 2))
     arrow_csv.write_csv(table, tmp_path / "scores.csv")
+    (tmp_path / "zero.csv").write_text(
+        f"item,inclusion_probability\n{table['item'][0]},0\n", encoding="utf-8"
+    )
+    monkeypatch.chdir(tmp_path)
     run("sample", tmp_path / "scores.csv", "-o", tmp_path / "out.csv", *options).refused(*parts)
     assert not (tmp_path / "out.csv").exists()
 

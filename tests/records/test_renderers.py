@@ -248,6 +248,20 @@ How
     )
 
 
+class Listed(Record, frozen=True, kw_only=True):
+    """Errors of many parts."""
+
+    parts: Annotated[tuple[Part, ...], rows("Parts", "One entry per part.")]
+    main_table = "parts"
+
+
+@pytest.mark.parametrize(("count", "missing"), [(40, False), (41, True)])
+def test_a_main_table_lacks_many_rows_or_none(count: int, missing: bool) -> None:
+    listed = Listed(parts=tuple(Part(label=f"p{place}", error=Quantity(0.5)) for place in range(count)))
+    assert ("(30 of 41 rows" in listed.to_text(full=False)) is missing
+    assert all(f"  p{place} " in listed.to_text(full=False) for place in range(count)) is not missing
+
+
 def test_a_record_of_several_tables_in_the_formats_for_papers(parts: Parts) -> None:
     first, second = parts.to_tables()
     assert parts.to_markdown() == f"{first.to_markdown()}\n{second.to_markdown()}"

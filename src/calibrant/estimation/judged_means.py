@@ -10,9 +10,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant import _checks
 from calibrant._checks import Floats, Integers
 from calibrant.estimation.estimating import corrected_counts
 from calibrant.estimation.results.judging import JudgeErrors
+from calibrant.exceptions import InputError
 from calibrant.metrics.tails import (
     clopper_pearson,
     cr2,
@@ -84,6 +86,48 @@ class JudgedTable:
         """True if each label is 0 or 1, and judge scores are in [0, 1]."""
         known = self.label[self.labelled]
         return (self.low, self.high) == (0, 1) and bool(((known == 0) | (known == 1)).all())
+
+
+def check_table(table: JudgedTable) -> None:
+    """Raise an error for columns of different lengths, repeated rows, and values outside of their range."""
+    count = len(table.judge)
+    for name in ("system", "item", "label", "cluster", "chance"):
+        values = getattr(table, name)
+        if values is not None:
+            _checks.same_length("judge", count, name, len(values))
+    codes = np.flatnonzero((table.system < 0) | (table.system >= len(table.systems)))
+    if len(codes):
+        row = int(codes[0])
+        message = f"system[{row}] is {table.system[row]}, and there are {len(table.systems)} systems"
+        raise InputError(message, "number the systems from 0", code="parameter", row=row)
+    order = np.lexsort((table.system, table.item))
+    same = (np.diff(table.system[order]) == 0) & (np.diff(table.item[order]) == 0)
+    if same.any():
+        row = int(order[1:][same].min())
+        message = f"row {row} has the system and prompt of another row"
+        raise InputError(message, "keep one row per system and prompt", code="duplicate", row=row)
+    if not table.low < table.high:
+        message = f"the range of labels is {table.low:g} to {table.high:g}"
+        raise InputError(message, "give a lower and a higher label", code="parameter")
+    said = table.judge[None] if table.scores is None else table.scores
+    for name, values in (("judge", said), ("label", table.label[None])):
+        wrong = ~((values >= table.low) & (values <= table.high))
+        if name == "label":
+            wrong &= ~np.isnan(values)
+        if wrong.any():
+            row = int(np.flatnonzero(wrong.any(axis=0))[0])
+            value = values[wrong[:, row].argmax(), row]
+            message = (
+                f"{name}[{row}] is {value:g}, outside the range of labels, {table.low:g} to {table.high:g}"
+            )
+            hint = "repair it, or give the lowest and the highest possible label as `low` and `high`"
+            raise InputError(message, hint, code="score-range", row=row)
+    if table.chance is not None:
+        rows = np.flatnonzero(table.labelled & ~((table.chance > 0) & (table.chance <= 1)))
+        if len(rows):
+            message = f"chance[{rows[0]}] is {table.chance[rows[0]]:g}, not a probability above 0"
+            hint = "give the probability with which the answer was chosen to be labeled"
+            raise InputError(message, hint, code="score-range", row=int(rows[0]))
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from calibrant.estimation.judged_means import (
 )
 from calibrant.estimation.judged_pairs import Shared
 from calibrant.estimation.judged_scores import chosen
-from calibrant.estimation.judging import check_labels
+from calibrant.estimation.judging import check_different, check_labels
 from calibrant.estimation.results.judged_plans import JudgePlan, PlannedJudgment
 from calibrant.exceptions import InputError
 from calibrant.metrics.tails import critical_value
@@ -99,7 +99,8 @@ def judge_plan(
     Raises
     ------
     InputError
-        If not exactly one goal is given, it is outside of the range of labels, or no system has 10 labels.
+        If not exactly one goal is given, it is outside of the range of labels, no system has 10 labels, or
+        all labels are equal.
 
     References
     ----------
@@ -122,6 +123,7 @@ def judge_plan(
     if _checks.proportion(power, "power", such_as=0.8) < 0.5:
         raise InputError(f"power is {power:g}", "give at least 0.5", code="parameter")
     check_labels(table)
+    check_different(table)
     used, method = chosen(table)
     places = [np.flatnonzero(table.system == code) for code in range(len(table.systems))]
     scored = len(np.unique(table.item)) if prompts is None else prompts
@@ -185,7 +187,7 @@ def _goal(width: float | None, difference: float | None, most: float) -> tuple[s
         raise InputError("not exactly one of width and difference is given", hint, code="parameter")
     [(name, value)] = given.items()
     if not 0 < value < most:
-        hint = f"give a {name} above 0 in units of the labels, such as {0.05 * most:g}"
+        hint = f"give a {name} above 0 and below {most:g}, the range of labels, such as {0.05 * most:g}"
         raise InputError(f"{name} is {value!r}", hint, code="parameter")
     return name, value
 

@@ -18,6 +18,7 @@ from calibrant.estimation.judged_means import (
     ErrorsOfAll,
     JudgedTable,
     answers_of,
+    check_table,
     error_rates,
     gain_of,
     mean_by_method,
@@ -91,7 +92,7 @@ def judged_systems(
     Raises
     ------
     InputError
-        If no system has 10 labels, or all labels are equal.
+        If no system has 10 labels, all labels are equal, or a value is outside of the range of labels.
 
     Notes
     -----
@@ -136,7 +137,7 @@ def judged_systems(
     for method in asked:
         _checks.one_of(method, METHODS, "method")
     counts = check_labels(table)
-    _check_different(table)
+    check_different(table)
     source = int(counts.argmax())
     if transport_from is not None:
         _checks.one_of(transport_from, table.systems, "transport_from")
@@ -275,12 +276,15 @@ def check_margins(margins: Mapping[str, float | None], width: float) -> None:
     """Raise an error for a margin that is not a difference of labels."""
     for name, value in margins.items():
         if value is not None and not 0 < value < width:
-            hint = f"give a difference above 0 in units of the labels, such as {0.1 * width:g}"
+            hint = (
+                f"give a difference above 0 and below {width:g}, the range of labels, such as {0.1 * width:g}"
+            )
             raise InputError(f"{name} is {value!r}", hint, code="parameter")
 
 
 def check_labels(table: JudgedTable) -> Integers:
-    """Return the number of labels of each system; raise an error if they are too few, or all equal."""
+    """Return the number of labels of each system; raise an error if they are too few, or values invalid."""
+    check_table(table)
     known = table.labelled
     counts = np.bincount(table.system[known], minlength=len(table.systems))
     if not known.any() or counts.max() < ENOUGH:
@@ -291,7 +295,8 @@ def check_labels(table: JudgedTable) -> Integers:
     return counts
 
 
-def _check_different(table: JudgedTable) -> None:
+def check_different(table: JudgedTable) -> None:
+    """Raise an error if all labels are equal, so that nothing shows how the judge errs."""
     known = table.label[table.labelled]
     if np.ptp(known) == 0:
         message = f"all {len(known):,} labels are {known[0]:g}"

@@ -92,7 +92,8 @@ def judged_classes(
     _checks.proportion(power, "power", such_as=0.8)
     first = next(iter(tables.values()))
     check_margins({"margin": margin}, 1.0)
-    check_labels(first)
+    for table in tables.values():
+        check_labels(table)
     places = [np.flatnonzero(first.system == code) for code in range(len(first.systems))]
     number = len(tables)
     at_once = 1 - (1 - level) / (1 if number == 2 else number)

@@ -101,7 +101,7 @@ def estimates_by_group(record: CorrectedCounts) -> Figure:
         ax.axhline(total - 0.5, color=style.MUTED, linewidth=0.6)
     what = "mean label" if record.outcome == "grades" else "proportion"
     ax.set_xlabel(f"{what} ({percent(record.level)} interval, each alone)")
-    style.legend_outside(ax, below=True)
+    style.legend_outside(ax)
     return style.figure_of(ax)
 
 

@@ -189,11 +189,16 @@ def solve(
             if family != "linear" and float(np.abs(eta).max()) > FARTHEST and _is_flat(slope, ones):
                 break
             return beta, design.T @ (design * (ones * slope)[:, None])
-    raise _separated(design, beta, family, of, names)
+    raise _separated(design, outcome, beta, family, of, names)
 
 
-def _separated(design: Floats, beta: Floats, family: str, of: str, names: Sequence[str]) -> InputError:
+def _separated(
+    design: Floats, outcome: Floats, beta: Floats, family: str, of: str, names: Sequence[str]
+) -> InputError:
     """Make the error of covariates that separate the outcomes; it names that with the largest effect."""
+    if not np.ptp(outcome):
+        message = f"all {of} outcomes are {outcome[0]:g}, so that their {family} regression has no solution"
+        return InputError(message, "give outcomes that differ", code="parameter")
     message = f"the {family} regression of {of} outcomes has no finite solution: covariates separate them"
     effect = np.abs(np.nan_to_num(beta)) * design.std(axis=0)
     if len(names) and effect.any():

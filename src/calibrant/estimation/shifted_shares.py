@@ -198,10 +198,17 @@ def label_shift(
 
 
 def _probabilities(values: ArrayLike) -> Floats:
-    score = np.asarray(values, np.float64)
-    if score.ndim != 2 or score.shape[1] < 2 or not np.isfinite(score).all():
+    try:
+        score = np.asarray(values, np.float64)
+    except (TypeError, ValueError):
+        score = np.zeros(0)
+    if score.ndim != 2 or score.shape[1] < 2:
         message = "the probabilities are not a table of numbers, with one column per class"
         raise InputError(message, "pass an array of documents by classes", code="parameter")
+    missing = np.flatnonzero(~np.isfinite(score).all(axis=1))
+    if len(missing):
+        message = f"a probability of row {missing[0]} is missing or infinite"
+        raise InputError(message, "drop the row, or predict it again", code="class-sum", row=int(missing[0]))
     wrong = np.flatnonzero((score < 0).any(axis=1) | (np.abs(score.sum(axis=1) - 1) > 0.01))
     if len(wrong):
         message = f"the probabilities of row {wrong[0]} are negative, or do not add up to 1"
@@ -211,7 +218,11 @@ def _probabilities(values: ArrayLike) -> Floats:
 
 
 def _classes(labels: ArrayLike, width: int) -> Integers:
-    label = np.asarray(labels, np.float64)
+    try:
+        label = np.asarray(labels, np.float64)
+    except (TypeError, ValueError):
+        message, hint = "the labels are no numbers", f"give positions from 0 to {width - 1}"
+        raise InputError(message, hint, code="label-value") from None
     wrong = np.flatnonzero(~((label >= 0) & (label < width) & (label == np.round(label))))
     if len(wrong):
         message = f"the label {label[wrong[0]]:g} is no class"

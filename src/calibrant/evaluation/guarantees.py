@@ -114,8 +114,11 @@ def guaranteed_thresholds(
     code, count = _checks.clusters_of(clusters, "loss", len(value))
     binary = bool(((lost == 0) | (lost == 1)).all())
     if missed and two_sided:
-        message = "missed and two_sided exclude each other: a threshold limits one risk"
-        raise InputError(message, "give one of `missed` and `two_sided`", code="parameter")
+        message, hint = (
+            "a threshold limits one risk, and two are named",
+            "give one of `missed` and `two_sided`",
+        )
+        raise InputError(message, hint, code="parameter")
     if (missed or two_sided) and not binary:
         row = int(np.flatnonzero((lost != 0) & (lost != 1))[0])
         message = f"loss[{row}] is {lost[row]:g}, and {'missed' if missed else 'two_sided'} needs 0 or 1"

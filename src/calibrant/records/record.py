@@ -22,6 +22,7 @@ from calibrant.records.words import counted, decimal, first_line, interval, lowe
 
 SCHEMA_VERSION = 1
 MOST_ROWS = 30  # of the main table, where nothing else is shown
+ALL_ROWS = 40  # a table of up to so many rows is shown whole: a few that are missing are not noticed
 WIDTH = 100  # of a summary
 MOST_NAMED = 3  # rows that share a warning
 # Cells of a number and its interval that a row shows.
@@ -96,7 +97,8 @@ class Printed:
             texts = [next((text for text in once if note.endswith(f": {text}")), note) for note in notes]
             notes = tuple(note for note, text in zip(notes, texts, strict=True) if text not in said)
             said |= once & {*texts}
-            rows = most if most and table.most else table.most if full else table.most or MOST_ROWS
+            few = None if len(table.rows) <= ALL_ROWS else MOST_ROWS
+            rows = most if most and table.most else table.most if full else table.most or few
             lines.append(replace(table, notes=notes, most=rows).to_text(meanings=meanings))
         summary = "" if full else self.summary()
         return "\n".join([*lines, *(["\n".join(wrap(summary, WIDTH)) + "\n"] if summary else [])])

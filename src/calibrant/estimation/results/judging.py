@@ -508,6 +508,8 @@ class JudgedSystems(Record, frozen=True, kw_only=True):
         elif self.differences and not any(row.letters for row in self.systems):
             parts.append(
                 "No two systems have enough labels to be compared: label 10 answers or more of each."
+                if any(pair.items for pair in self.differences)
+                else "No two systems answered the same prompt, so they cannot be compared in pairs."
             )
         elif self.differences:
             best = next(row for row in self.systems if row.letters)

@@ -139,6 +139,9 @@ def estimate(
     table = open_table(predictions)
     alone = labels is None
     time_roles = roles_of(table, names, time)
+    if baseline is not None and not time_roles:
+        message = f"there are no groups, of which {shown(baseline)} could be one"
+        raise InputError(message, "name their column with `by`", code="parameter")
     items = Role("item", column=None if alone and item == "item" else item, needed=not alone, once=True)
     about = [
         Role(INCLUSION, "score", inclusion_probability, needed=False),

@@ -126,6 +126,10 @@ def matrices(read: Any, formula: str, frame: pd.DataFrame, gold_frame: pd.DataFr
     if not names:
         raise InputError(f"{shown(formula)} has no covariate", "add one, or an intercept", code="parameter")
     spec = made.rhs.model_spec
+    alike = [str(term) for term, columns in spec.term_indices.items() if not columns]
+    if alike:
+        message = f"the term {alike[0]} is a category with one value in all rows"
+        raise InputError(message, "leave it out of the formula", code="parameter")
     return Matrices(names, arrays[0], arrays[1][:, 0], arrays[2], arrays[3][:, 0], spec)
 
 

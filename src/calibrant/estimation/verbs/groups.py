@@ -7,7 +7,7 @@ from datetime import date, datetime
 
 import numpy as np
 
-from calibrant._checks import Integers, shown
+from calibrant._checks import Integers, repeated, shown
 from calibrant.estimation.contrasts import Groups
 from calibrant.exceptions import InputError
 from calibrant.io.roles import FoundColumns, Role
@@ -34,9 +34,12 @@ def roles_of(table: Table, by: Sequence[str], time: str | None) -> list[Role]:
     Raises
     ------
     InputError
-        If two lengths of periods are named, or dates without a length.
+        If two lengths of periods are named, dates without a length, or a column twice.
     """
     column = TIME if time is None else time
+    if len({*by}) < len(by):
+        message = f"{shown(repeated(by))} is named twice"
+        raise InputError(message, "name each column or length once with `by`", code="parameter")
     lengths = [one for one in by if is_length(one, table, time)]
     if len(lengths) > 1:
         message = f"{lengths[0]} and {lengths[1]} are both lengths of periods"

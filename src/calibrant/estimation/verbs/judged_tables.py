@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant import _checks
 from calibrant._checks import Floats, Integers, shown
 from calibrant.estimation.judged_means import JudgedTable
 from calibrant.estimation.selection import check_inclusion
@@ -142,7 +143,11 @@ class ReadAnswers:
 def names_of(columns: str | Sequence[str] | None) -> tuple[str, ...]:
     """Return names of columns, which may be separated by commas."""
     texts = (columns,) if isinstance(columns, str) else columns or ()
-    return tuple(name.strip() for text in texts for name in text.split(","))
+    names = tuple(name.strip() for text in texts for name in text.split(","))
+    if len({*names}) < len(names):
+        message = f"column {_checks.repeated(names)!r} is named twice"
+        raise InputError(message, "name each column once", code="parameter")
+    return names
 
 
 def label_columns(table: Table, named: Sequence[str]) -> tuple[str, ...]:
@@ -186,7 +191,7 @@ def read_answers(table: Table, asked: Asked, *, classes: bool) -> ReadAnswers:
 def _rows(table: Table, asked: Asked, *, classes: bool) -> FoundColumns:
     """Read the columns that every row has."""
     judges = [
-        Role(f"judge {place}", "name" if classes else "finite", name)
+        Role(f"judge {place}", "name" if classes else "finite", name, how="name it with `judge`")
         for place, name in enumerate(asked.judges)
     ]
     others = [Role("system", column=asked.system), Role("item", column=asked.item)]
@@ -198,7 +203,7 @@ def read_labels(table: Table, asked: Asked, *, classes: bool) -> list[FoundColum
     others = [
         Role(INCLUSION, "score", asked.chance, needed=False),
         Role("annotator", column=asked.annotator, needed=False),
-        *(Role(f"bias {name}", column=name) for name in asked.bias),
+        *(Role(f"bias {name}", column=name, how="name it with `bias`") for name in asked.bias),
     ]
     found, empty = [], None
     for name in asked.labels:
@@ -326,26 +331,13 @@ def _check_classes(read: ReadAnswers) -> None:
     for found, part in columns:
         found.check_spelling(part, "write each class in one way")
         found.check_gaps(part, "leave the field of a missing label empty")
-        own = found.names[part]
+        names.append(found.names[part])
+    _check_one_scale(columns)
+    for (found, part), own in zip(columns, names, strict=True):
         if len(own) > MOST_CLASSES:
             message, hint = f"there are {len(own):,} classes", f"group them into at most {MOST_CLASSES}"
             file, column = found.table.name, found.roles[part].name
             raise InputError(message, hint, code="parameter", file=file, column=column)
-        names.append(own)
-    numbers = [[_is_number(name) for name in own] for own in names]
-    mixed = any(any(own) for own in numbers) and not all(all(own) for own in numbers)
-    for (found, part), own, flags in zip(columns, names, numbers, strict=True):
-        if mixed and any(flags):
-            grade = own[flags.index(True)]
-            other = next(
-                name
-                for them, theirs in zip(names, numbers, strict=True)
-                for name, flag in zip(them, theirs, strict=True)
-                if not flag
-            )
-            row = int(np.flatnonzero(found[part] == own.index(grade))[0])
-            message = f"{shown(grade)} is a number, and other values are classes, such as {shown(other)}"
-            raise found.error(row, message, SCALES, "column-type", part=part)
     judged = dict.fromkeys(name for own in names[: len(read.judges)] for name in own)
     labeled = dict.fromkeys(name for own in names[len(read.judges) :] for name in own)
     if not judged.keys() & labeled.keys():
@@ -355,6 +347,31 @@ def _check_classes(read: ReadAnswers) -> None:
             message, "write each class alike in both columns", code="class-unknown",
             file=read.rows.table.name, column=column,
         )  # fmt: skip
+
+
+def _check_one_scale(columns: Sequence[tuple[FoundColumns, str]]) -> None:
+    """Raise if some values are numbers, and others classes: at the first of the rarer kind."""
+    first: dict[bool, tuple[FoundColumns, str, int]] = {}
+    counts = {True: 0, False: 0}
+    for found, part in columns:
+        numeric = np.array([_is_number(name) for name in found.names[part]], np.bool_)[found[part]]
+        for kind in (True, False):
+            rows = np.flatnonzero(numeric == kind)
+            counts[kind] += len(rows)
+            if len(rows):
+                first.setdefault(kind, (found, part, int(rows[0])))
+    if len(first) == 2:
+        kind = counts[True] <= counts[False]
+        found, part, row = first[kind]
+        value, beside = (
+            shown(at.names[of][at[of][place]]) for at, of, place in (first[kind], first[not kind])
+        )
+        message = (
+            f"{value} is a number, and other values are classes, such as {beside}"
+            if kind
+            else f"{value} is not a number, and other values are, such as {beside}"
+        )
+        raise found.error(row, message, SCALES, "column-type", part=part)
 
 
 def _is_number(name: str) -> bool:

@@ -87,9 +87,9 @@ def plan_estimate(
         raise InputError("not exactly one of width and difference is given", hint, code="parameter")
     goal = "width" if difference is None else "difference"
     aim = width if difference is None else difference
-    proportion(aim, goal)
+    proportion(aim, goal, such_as=0.05)
     proportion(level, "level")
-    if proportion(power, "power") < 0.5:
+    if proportion(power, "power", such_as=0.8) < 0.5:
         raise InputError(f"power is {power:g}", "give at least 0.5", code="parameter")
     if (difference is None) != (by is None):
         message = (

@@ -170,7 +170,7 @@ def _values(name: str, text: str, levels: Mapping[str, list[Any]]) -> list[Any]:
     words = [word.strip() for word in text.split(",")] if text else []
     if not words or "" in words:
         hint = f"write {name}=VALUE, or several values separated by commas"
-        raise InputError(f"`at` has no value of {shown(name)}", hint, code="parameter")
+        raise InputError(f"{shown(name)} has no value at which to predict", hint, code="parameter")
     found: list[Any] = []
     for word in words:
         if known and isinstance(known[0], str):

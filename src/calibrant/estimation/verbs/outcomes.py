@@ -22,6 +22,7 @@ from calibrant.records.words import closest
 INCLUSION = "inclusion_probability"
 CLASSES = "; if both columns contain class names, count one class with `view='class:NAME'`"
 HOW = "name it with `label`"
+MOST_NAMES = 20  # classes that an error lists; more are numbers or texts
 
 
 class Asked(NamedTuple):
@@ -171,7 +172,9 @@ def _all_classes(
         roles = [Role(f"score {number}", "score", one) for number, one in enumerate(columns)]
     else:
         roles = [Role("score", "name", asked.score)]
-        roles += [] if asked.confidence is None else [Role("confidence", "score", asked.confidence)]
+        if asked.confidence is not None:
+            how = "name it with `confidence_column`"
+            roles.append(Role("confidence", "score", asked.confidence, how=how))
     scored = read_table(table, [*roles, *documents])
     labeled = read_table(table, [role, *about]) if labels is None else read(labels, [role, *about])
     labeled.check_spelling("label", "write each class in one way")
@@ -244,7 +247,12 @@ def is_class(columns: FoundColumns, part: str, view: str) -> Any:
         columns.check_gaps(part, "leave the field of a missing label empty")
     names, name = columns.names[part], view.removeprefix("class:")
     if name not in names:
+        column = columns.roles[part].name
         hint = "write each class alike in both columns; if no row is of this class, write 0 and 1 in both"
-        message, column = f"no value is {shown(name)}, only {listed(names)}", columns.roles[part].name
+        message = f"no value is {shown(name)}, only {listed(names)}"
+        if len(names) > MOST_NAMES:
+            other = shown(names[0])
+            message = f"no value is {shown(name)}, and there are {len(names):,} others, such as {other}"
+            hint = "name a column of classes; leave `view` out if it has the probabilities of one event"
         raise InputError(message, hint, code="class-unknown", file=columns.table.name, column=column)
     return columns[part] == names.index(name)

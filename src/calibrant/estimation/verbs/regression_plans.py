@@ -93,7 +93,7 @@ def plan_regress(
         raise InputError(f"effect is {effect:g}", "give a number other than 0", code="parameter")
     one_of(family, ("linear", "logistic", "poisson"), "family")
     proportion(level, "level")
-    if proportion(power, "power") < 0.5:
+    if proportion(power, "power", such_as=0.8) < 0.5:
         raise InputError(f"power is {power:g}", "give at least 0.5", code="parameter")
     read, variables = parsed(formula)
     columns = read_columns(

@@ -12,6 +12,8 @@ from calibrant._checks import one_of, positive_integer, shown
 from calibrant.estimation.drawing import ALLOCATIONS, DESIGNS, Population, draw
 from calibrant.estimation.files import check_output, kept_columns, sample_table, write_sample
 from calibrant.estimation.results.designs import DrawnSample, SampledStratum
+from calibrant.estimation.selection import check_inclusion
+from calibrant.estimation.verbs.outcomes import INCLUSION
 from calibrant.exceptions import InputError
 from calibrant.io.roles import FoundColumns, Role, open_table, read_table
 from calibrant.io.tables import Table
@@ -237,9 +239,13 @@ def _rest(columns: FoundColumns, earlier: Table | None, asked: int | None) -> tu
     roles = (
         Role("item", once=True),
         Role("round", "finite", needed=False),
-        Role("inclusion_probability", "score"),
+        Role(INCLUSION, "score"),
     )
     before = read_table(earlier, roles)
+    try:
+        check_inclusion(before[INCLUSION], "the inclusion probability of a drawn document is {probability:g}")
+    except InputError as error:
+        raise before.placed(error, part=INCLUSION) from None
     last = 1 if "round" not in before else int(before["round"].max())
     number = last + 1
     if asked is not None and asked != number:

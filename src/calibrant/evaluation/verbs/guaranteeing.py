@@ -100,8 +100,8 @@ def guaranteed_threshold(
     [(0.911, 779, 0.071)]
     """
     if loss is not None and (missed or two_sided):
-        message = "a table of losses has no events, which `missed` and `two_sided` need"
-        raise InputError(message, "give labels, or leave them out", code="parameter")
+        message = "a table of losses has no events that could be missed or refused"
+        raise InputError(message, "give labels, or leave `missed` and `two_sided` out", code="parameter")
     for place in (output, save):
         if place is not None:
             keep_sources(place, source)
