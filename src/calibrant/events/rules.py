@@ -18,6 +18,7 @@ from calibrant.structures.models.mentions import head_of
 UNIVERSAL = "universal"
 CLEARNLP = "clearnlp"
 AGENT, TARGET, DYAD = ROLES = ("agent", "target", "dyad")
+NOUN, VERB = USES = ("NOUN", "VERB")
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +154,7 @@ def is_passive(words: Words, verb: int) -> bool:
 def is_verb(words: Words, word: int) -> bool:
     """Return True if a word is tagged as a verb, or has no tag and no copula."""
     tag = words.tree.tags[word]
-    return tag == "VERB" if tag not in ("", "_") else next(words.related(word, COPULA), None) is None
+    return tag == VERB if tag not in ("", "_") else next(words.related(word, COPULA), None) is None
 
 
 def names_a_place(words: Words, head: int, names: Mapping[int, Match], verb: int) -> bool:
@@ -487,6 +488,26 @@ def acts(document: Document, rules: Rules) -> bool:
     return any(
         not verbs.isdisjoint(map(str.lower, tree.lemmas)) or set(tree.lemmas) <= NO_LEMMAS
         for tree in document.trees or ()
+    )
+
+
+def uses_of(document: Document, rules: Rules) -> Counter[tuple[str, str]]:
+    """Return how often each verb of the rules is tagged as a noun and as a verb in a parsed document.
+
+    Only verbs have agents, so a rule for "strike" says little if its lemma is mostly a noun.
+
+    Examples
+    --------
+    >>> tree = Tree([2, 0], ["det", "root"], ["a", "strike"], ["DET", "NOUN"], ["", ""])
+    >>> uses_of(Document("d", [["A", "strike"]], trees=[tree]), RULES["default"].with_verbs(["strike"]))
+    Counter({('strike', 'NOUN'): 1})
+    """
+    verbs = frozenset(rules.verbs)
+    return Counter(
+        (lemma.lower(), tag)
+        for tree in document.trees or ()
+        for lemma, tag in zip(tree.lemmas, tree.tags, strict=True)
+        if tag in USES and lemma.lower() in verbs
     )
 
 

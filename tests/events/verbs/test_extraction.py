@@ -285,6 +285,23 @@ def test_the_verbs_asked_for_are_the_ones_that_count(tmp_path: Path, coref: Path
     assert EventStore(tmp_path / "s").counts().names == ("valparaiso",)
 
 
+def test_a_verb_that_is_mostly_a_noun_is_noted_only_if_it_was_asked_for(tmp_path: Path, coref: Path) -> None:
+    text = dated_documents().read_text(encoding="utf-8")
+    cut = text.index("# newdoc id = callao")
+    lines = [line.split("\t") for line in text[cut:].split("\n")]
+    asked = [line for line in lines if len(line) == 10 and line[2] == "attack"]
+    assert asked
+    for line in asked:
+        line[3] = "NOUN"
+    file = tmp_path / "nouns.conllu"
+    file.write_text(text[: text.index("# newdoc")] + "\n".join(map("\t".join, lines)), encoding="utf-8")
+    found = extract_events(file, tmp_path / "s", coref=coref, samples=20, verbs=["attack", "kill"])
+    times = len(asked)
+    assert found.notes[-1] == f"attack is a noun in 100 % of {times:,} occurrences; only verbs count"
+    found = extract_events(file, tmp_path / "t", coref=coref, samples=20)
+    assert not any("noun" in note for note in found.notes)
+
+
 def raw(folder: Path, text: str = "They attacked Peru.") -> Path:
     file = folder / "docs.jsonl"
     file.write_text(json.dumps({"id": "a", "date": "1866-05-02", "text": text}) + "\n")
