@@ -88,8 +88,8 @@ def table_lines(table: EventTable, *, full: bool, most: int | None = None) -> li
     )
     if len(kept) < len(countries):
         lines.append(
-            f"{len(countries) - len(kept):,} of {len(countries):,} countries are omitted, which count in fewer "
-            f"documents; --most {len(countries)} shows them, and --json prints all"
+            f"{len(countries) - len(kept):,} of {len(countries):,} countries are omitted, which count in "
+            f"fewer documents; --most {len(countries)} shows them, and --json prints all"
         )
     empty = len(table.counts) - len(shown)
     if empty:

@@ -262,7 +262,8 @@ def extract_events(
         with closing(pool.map(prepare, [there] * pool.slots, lambda _: "the models")) as loading:
             prepared = next(loading)
         done = Done(prepared.vocabulary, () if verbs is None else settings.rules.verbs)
-        sources = store_sources(settings, prepared.trained_on)
+        given = {f"layout {field}": value for field, value in vars(layout).items() if value is not None}
+        sources = store_sources(settings, prepared.trained_on) | given
         opening = StoreWriter(store, prepared.settings, sources=sources, part=part)
         writer = stack.enter_context(opening)
         fresh = done.fresh(iter_unread(documents, layout), writer)

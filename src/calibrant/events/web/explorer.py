@@ -19,7 +19,7 @@ from calibrant.events.files.readings import Readings
 from calibrant.events.files.store import EventStore, StoredDocument, StoredEvidence
 from calibrant.events.lexicon import display_name
 from calibrant.events.rules import AGENT, DYAD, TARGET
-from calibrant.events.verbs.reading import corrected_events
+from calibrant.events.verbs.reading import check_readings, corrected_events
 from calibrant.events.verbs.tables import Calendar, Counting, country_codes, labelled_recalibrator
 from calibrant.events.verbs.uncertain import texts_of
 from calibrant.events.web._comparing import LEVEL, Joint, PeriodComparison
@@ -197,7 +197,10 @@ class Explorer:
         self.counts = self._store.counts()
         self._parts = PartReader(self._store.parts)
         names = {*self.counts.names, *(() if readings is None else readings.items)}
-        self._texts = {} if documents is None else texts_of(documents, names, progress=progress)
+        if readings is not None:
+            check_readings(self._store, readings)
+        given = partial(texts_of, self._store, progress=progress)
+        self._texts = {} if documents is None else given(documents, names)
         self.readings = readings
         if readings is not None:
             self._read_texts = {name: given.text for name, given in self._texts.items()} | readings.texts()
@@ -405,7 +408,7 @@ class Explorer:
         days, documents = self._store.seen()
         rules = self._store.manifest.settings.get("rules")
         verbs = verbs_of(rules)
-        role = str(rules.get("role", AGENT)) if isinstance(rules, dict) else AGENT
+        role = self._store.role
         noun, nouns = nouns_of(self.countries)
         return About(
             store=self._store.path.resolve().name,
