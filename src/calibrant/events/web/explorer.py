@@ -27,7 +27,7 @@ from calibrant.events.web._countries import find, nouns_of
 from calibrant.events.web.pages import About
 from calibrant.events.web.pages.comparison import ComparisonPage
 from calibrant.events.web.pages.country import CountryPage, Series
-from calibrant.events.web.pages.document import DocumentCount, DocumentPage, note_of, pairs_of
+from calibrant.events.web.pages.document import DocumentCount, DocumentPage, note_of, pairs_of, why_below_one
 from calibrant.events.web.pages.documents import LISTED, ORDERS, DocumentsPage, ListedDocument
 from calibrant.events.web.pages.overview import TOP, OverviewPage
 from calibrant.events.web.pages.reading import ReadingPage
@@ -351,12 +351,19 @@ class Explorer:
             raise InputError(f"there is no document {name!r:.80}", hint, code="parameter")
         stored = self.document_of(name)
         pairs = pairs_of(stored.evidence, stored.text)
+        counts = sorted((self._document_count(int(row)) for row in rows), key=lambda each: -each.probability)
+        if self.about.role != DYAD:
+            names = {each.country: each.name for each in counts}
+            counts = [
+                replace(each, why=why_below_one(each.country, each.probability, pairs, names))
+                for each in counts
+            ]
         return DocumentPage(
             about=self.about,
             id=name,
             date=str(self.counts.day[rows[0]]),
             title=stored.title,
-            counts=tuple(self._document_count(int(row)) for row in rows),
+            counts=tuple(counts),
             pairs=pairs,
             text=stored.text,
             note=note_of(stored.text, pairs),
