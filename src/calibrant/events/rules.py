@@ -268,6 +268,10 @@ _SHARED = frozenset(
 MIXED = 0.1  # proportion of the rarer scheme's labels above which trees mix both, as version 1 of UD does
 _ONSET = "aeiouy"
 NO_LEMMAS = {"", "_"}
+PARTS_OF_SPEECH = frozenset(
+    {"ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "PUNCT"}
+    | {"SCONJ", "SYM", "VERB", "X", "SPACE", "EOL"}  # the last two of spaCy
+)
 
 
 @dataclass(frozen=True)
@@ -366,6 +370,24 @@ def _beginning(verb: str) -> str:
     return verb[: max(1, vowel)]
 
 
+def check_parts_of_speech(trees: Sequence[Tree]) -> None:
+    """Raise `InputError` if most tags are no universal parts of speech, so that no word would be a verb.
+
+    Examples
+    --------
+    >>> check_parts_of_speech([Tree([0], ["root"], ["see"], ["VBD"], [""])])
+    Traceback (most recent call last):
+    calibrant.exceptions.InputError: the tags (VBD) are not ...
+    """
+    times = Counter(tag for tree in trees for tag in tree.tags if tag not in ("", "_"))
+    strange = Counter({tag: count for tag, count in times.items() if tag not in PARTS_OF_SPEECH})
+    if 2 * strange.total() > times.total():
+        most = ", ".join(tag for tag, _ in strange.most_common(5))
+        message = f"the tags ({most}) are not the parts of speech of Universal Dependencies"
+        hint = "write VERB, NOUN, ... into the column UPOS, or _ in each row"
+        raise InputError(message, hint, code="label-scheme")
+
+
 def label_scheme(trees: Iterable[Tree]) -> str:
     """Return the scheme of a text's dependency labels: ``"universal"`` or ``"clearnlp"``.
 
@@ -383,13 +405,15 @@ def label_scheme(trees: Iterable[Tree]) -> str:
     Raises
     ------
     InputError
-        If the labels fit neither scheme, or mix both (code ``label-scheme``).
+        If the labels fit neither scheme, or mix both, or the tags are of another scheme (code
+        ``label-scheme``).
 
     Examples
     --------
     >>> label_scheme([Tree([2, 0, 2], ["nsubj", "root", "dobj"], [""] * 3, [""] * 3, [""] * 3)])
     'clearnlp'
     """
+    trees = list(trees)
     counts = dict.fromkeys([*_MARKS, "shared"], 0)
     unknown: dict[str, int] = {}
     pairs = (pair for tree in trees for pair in zip(tree.relations, tree.tags, strict=True))
@@ -408,6 +432,7 @@ def label_scheme(trees: Iterable[Tree]) -> str:
         most = ", ".join(sorted(unknown, key=lambda name: (-unknown[name], name))[:5])
         hint = "parse with Universal Dependencies, or with a spaCy pipeline for English"
         raise InputError(f"the dependency labels ({most}) fit no known scheme", hint, code="label-scheme")
+    check_parts_of_speech(trees)
     fewer, more = sorted(counts[scheme] for scheme in _MARKS)
     if fewer > MIXED * (fewer + more):
         message = "the dependency labels mix Universal Dependencies and those of spaCy's English pipelines"

@@ -368,6 +368,29 @@ def test_labels_of_an_unknown_scheme_are_named_with_the_document(tmp_path: Path,
         extract_events(file, tmp_path / "s", coref=coref)
 
 
+def test_tags_of_another_scheme_are_refused_since_no_word_would_be_a_verb(
+    tmp_path: Path, coref: Path
+) -> None:
+    text = dated_documents().read_text(encoding="utf-8")
+    file = tmp_path / "penn.conllu"
+    file.write_text(text.replace("\tVERB\t", "\tVBD\t"), encoding="utf-8")
+    extract_events(file, tmp_path / "s", coref=coref, samples=20)  # most are known
+    lines = [line.split("\t") for line in text.split("\n")]
+    for line in lines:
+        if len(line) == 10:
+            line[3] = f"{line[3]}X"
+    file.write_text("\n".join(map("\t".join, lines)), encoding="utf-8")
+    with pytest.raises(InputError, match=r"document '\w+': the tags \(\w+, .*\) are not the parts of speech"):
+        extract_events(file, tmp_path / "t", coref=coref, samples=20)
+
+
+def test_a_file_that_is_no_file_of_documents_says_what_is_read(tmp_path: Path, coref: Path) -> None:
+    file = tmp_path / "story.txt"
+    file.write_text("Peru attacked.")
+    with pytest.raises(InputError, match=r"no file of documents: give a folder of \.txt files"):
+        extract_events(file, tmp_path / "s", coref=coref)
+
+
 def test_a_dask_scheduler_needs_dask(tmp_path: Path, coref: Path, monkeypatch: Any) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(MissingExtraError, match="needs Dask"):

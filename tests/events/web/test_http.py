@@ -23,6 +23,7 @@ from calibrant.events.results.events import FEW_SAMPLES, UNFINISHED
 from calibrant.events.web import Explorer, application
 from calibrant.events.web.guard import Guard, host_of
 from calibrant.events.web.pages import PAGES, ProblemPage
+from calibrant.events.web.pages.reading import ReadingPage
 from calibrant.events.web.serving import PORT, address_of, bound
 from calibrant.exceptions import InputError
 from tests.events.web.conftest import documents
@@ -76,7 +77,7 @@ def test_every_page_has_an_address_here_a_template_and_a_row_of_the_guide() -> N
     assert {urlsplit(path).path for path in PATHS} == set(PAGES)
     assert all(re.search(f"`{path}[?`]", guide) for path in PAGES)
     templates = {file.name for file in files("calibrant.events.web").joinpath("templates").iterdir()}
-    made_of = {"base.html", "parts.html", "explore.css", ProblemPage.template}
+    made_of = {"base.html", "parts.html", "explore.css", ProblemPage.template, ReadingPage.template}
     assert templates == {page.template for page in PAGES.values()} | made_of
 
 

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from calibrant.estimation.results.designs import DrawnSample
 from calibrant.estimation.verbs import estimate
@@ -149,9 +150,11 @@ def sample_readings(
     if design is None:
         design = "uncertainty" if any(0 < score < 1 for score in table["score"].to_pylist()) else "simple"
     uncertain = {"floor": floor} if design == "uncertainty" else {}
-    return sample(
+    drawn = sample(
         table, output, size=size, design=design, previous=previous, keep=keep, seed=seed, **uncertain
     )
+    # The probabilities leave out the errors of parser and rules, so they promise too narrow an interval.
+    return replace(drawn, relative_width=None)
 
 
 def are_readings(labels: Any) -> bool:
@@ -303,12 +306,19 @@ def corrected_events(
                 read=rows_of[0].labelled,
                 count=_between([row.count for row in rows_of]),
                 model=float(model[rows_of[0].period].count.estimate or 0.0),
-                few_warning=next((row.few_warning for row in rows_of if row.few_warning), None),
+                few_warning=_without_method(
+                    next((row.few_warning for row in rows_of if row.few_warning), None)
+                ),
             )
             for rows_of in zip(*sides, strict=True)
         ),
         selection_warning=ends[0].selection_warning,
     )
+
+
+def _without_method(warning: str | None) -> str | None:
+    """Return a warning without its advice to read another method's row, which this table does not have."""
+    return None if warning is None else warning.removesuffix("; read ppi++")
 
 
 def _between(counts: list[Quantity]) -> Quantity:
