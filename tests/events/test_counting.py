@@ -43,7 +43,7 @@ def by_definition(found: Candidates, labels: tuple[int, ...]) -> dict[str, int]:
 
     def country(mention: int) -> str | None:
         if found.named[mention] >= 0:
-            return found.countries[found.named[mention]]
+            return str(found.countries[found.named[mention]])
         codes = {code for other, code in described if labels[other] == labels[mention]}
         return codes.pop() if len(codes) == 1 else None
 

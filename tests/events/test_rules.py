@@ -380,7 +380,7 @@ TARGETS = [
 def test_targets_are_objects_and_passive_subjects(
     case: tuple[str, str, set[int]], scheme: int, document: Make
 ) -> None:
-    words = case[scheme] + (" x/1/obl", " x/1/prep")[scheme]
+    words = str(case[scheme]) + (" x/1/obl", " x/1/prep")[scheme]
     places = range(len(words.split()))
     text = document([words], [(0, place, place + 1) for place in places])
     seen = candidates(text, default_lexicon(), replace(RULES["default"], role="target"))

@@ -15,6 +15,8 @@ from calibrant.io.roles import Role, blocks, open_table, read_table
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from calibrant.io.tables import Kind
+
 ANSWERS = ("yes", "no", "unclear")
 WRITTEN = {"yes": 1.0, "no": 0.0, "unclear": math.nan, "1": 1.0, "0": 0.0, "true": 1.0, "false": 0.0}
 DRAW = "draw the documents with `calibrant events sample`"
@@ -63,7 +65,7 @@ class Readings:
         self.country = str(columns.names["country"][0])
         self.role: str | None = next(iter(columns.names.get("role", ())), None)
         self.items: tuple[str, ...] = tuple(map(str, columns.texts("item")))
-        kinds = {name: "number" if name in NUMBERS else "name" for name in table.columns}
+        kinds: dict[str, Kind] = {name: "number" if name in NUMBERS else "name" for name in table.columns}
         parts = [pa.Table.from_batches([block.rows]) for block in blocks(table, kinds)]
         self._table: pa.Table = pa.concat_tables(parts)
         self._lock = Lock()
@@ -71,8 +73,8 @@ class Readings:
         self.labels: list[str | None] = [label or None for label in given] or [None] * len(self.items)
         for row, label in enumerate(self.labels, table.first_row):
             if label is not None and label.strip().lower() not in WRITTEN:
-                where = {"file": table.name, "row": row, "column": "label"}
-                raise InputError(f"{label!r:.40} is no answer", ANSWER, code="label-value", **where)
+                wrong = InputError(f"{label!r:.40} is no answer", ANSWER, code="label-value")
+                raise wrong.at(file=table.name, row=row, column="label")
         self._place = {item: place for place, item in enumerate(self.items)}
 
     @property

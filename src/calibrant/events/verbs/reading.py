@@ -149,7 +149,7 @@ def sample_readings(
         keep.append("text")
     if design is None:
         design = "uncertainty" if any(0 < score < 1 for score in table["score"].to_pylist()) else "simple"
-    uncertain = {"floor": floor} if design == "uncertainty" else {}
+    uncertain: dict[str, Any] = {"floor": floor} if design == "uncertainty" else {}
     drawn = sample(
         table, output, size=size, design=design, previous=previous, keep=keep, seed=seed, **uncertain
     )
@@ -165,19 +165,19 @@ def are_readings(labels: Any) -> bool:
 
 def check_readings(store: EventStore, readings: Readings) -> None:
     """Raise `InputError` if readings are of documents that a store lacks, or of another role."""
-    where = {"file": os.fspath(readings.path)}
-    check_role(store, readings.role, **where)
+    file = os.fspath(readings.path)
+    check_role(store, readings.role, file)
     names = {*store.names_and_days()[0]}
     strange = next((item for item in readings.items if item not in names), None)
     if strange is not None:
-        raise InputError(_unknown(strange), OTHER_STORE, code="parameter", **where)
+        raise InputError(_unknown(strange), OTHER_STORE, code="parameter", file=file)
 
 
-def check_role(store: EventStore, role: str | None, **where: Any) -> None:
+def check_role(store: EventStore, role: str | None, file: str) -> None:
     """Raise `InputError` if readings say what another kind of store counts."""
     if role not in (None, store.role):
         message = f"the readings are about the role {role}, and the store counts the role {store.role}"
-        raise InputError(message, OTHER_STORE, code="parameter", **where)
+        raise InputError(message, OTHER_STORE, code="parameter", file=file)
 
 
 def _unknown(item: str) -> str:
@@ -267,7 +267,7 @@ def corrected_events(
         raise InputError(message, "leave the country out, or give other readings", code="parameter")
     if "role" in columns:
         for role in columns.names["role"]:
-            check_role(opened, role, file=columns.table.name)
+            check_role(opened, role, columns.table.name)
     scores = document_scores(opened, code)
     names = {*scores["item"].to_pylist()}
     for row, item in enumerate(columns.texts("item")):

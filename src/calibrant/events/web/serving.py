@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
     from uvicorn import Server
 
+    from calibrant.events.files.readings import Readings
+
 HOST = "127.0.0.1"
 PORT = 8765
 TRIED = 20  # further ports to try if no port was given
@@ -64,7 +66,7 @@ def application(explorer: Explorer, *, host: str = HOST, token: str | None = Non
     Traceback (most recent call last):
     calibrant.exceptions.InputError: other machines can reach 0.0.0.0: give a token of at least 16 characters
     """
-    readings = None if explorer is None else explorer.readings
+    readings: Readings | None = getattr(explorer, "readings", None)
     if readings is not None and not is_loopback(host):
         message = f"other machines can reach {host}, and could answer for the reader"
         raise InputError(message, "read on this machine, at 127.0.0.1", code="parameter")
@@ -95,6 +97,7 @@ def application(explorer: Explorer, *, host: str = HOST, token: str | None = Non
     async def read(request: Request) -> Response:
         if request.method != "POST":
             return answer(explorer, request, key)
+        assert readings is not None, "the route takes answers only with readings"
         body = b""
         async for part in request.stream():
             body += part
