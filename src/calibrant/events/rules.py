@@ -18,6 +18,7 @@ from calibrant.structures.models.mentions import head_of
 UNIVERSAL = "universal"
 CLEARNLP = "clearnlp"
 AGENT, TARGET, DYAD = ROLES = ("agent", "target", "dyad")
+NOUN, VERB = USES = ("NOUN", "VERB")
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +154,7 @@ def is_passive(words: Words, verb: int) -> bool:
 def is_verb(words: Words, word: int) -> bool:
     """Return True if a word is tagged as a verb, or has no tag and no copula."""
     tag = words.tree.tags[word]
-    return tag == "VERB" if tag not in ("", "_") else next(words.related(word, COPULA), None) is None
+    return tag == VERB if tag not in ("", "_") else next(words.related(word, COPULA), None) is None
 
 
 def names_a_place(words: Words, head: int, names: Mapping[int, Match], verb: int) -> bool:
@@ -267,6 +268,10 @@ _SHARED = frozenset(
 MIXED = 0.1  # proportion of the rarer scheme's labels above which trees mix both, as version 1 of UD does
 _ONSET = "aeiouy"
 NO_LEMMAS = {"", "_"}
+PARTS_OF_SPEECH = frozenset(
+    {"ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "PUNCT"}
+    | {"SCONJ", "SYM", "VERB", "X", "SPACE", "EOL"}  # the last two of spaCy
+)
 
 
 @dataclass(frozen=True)
@@ -365,6 +370,24 @@ def _beginning(verb: str) -> str:
     return verb[: max(1, vowel)]
 
 
+def check_parts_of_speech(trees: Sequence[Tree]) -> None:
+    """Raise `InputError` if most tags are no universal parts of speech, so that no word would be a verb.
+
+    Examples
+    --------
+    >>> check_parts_of_speech([Tree([0], ["root"], ["see"], ["VBD"], [""])])
+    Traceback (most recent call last):
+    calibrant.exceptions.InputError: the tags (VBD) are not ...
+    """
+    times = Counter(tag for tree in trees for tag in tree.tags if tag not in ("", "_"))
+    strange = Counter({tag: count for tag, count in times.items() if tag not in PARTS_OF_SPEECH})
+    if 2 * strange.total() > times.total():
+        most = ", ".join(tag for tag, _ in strange.most_common(5))
+        message = f"the tags ({most}) are not the parts of speech of Universal Dependencies"
+        hint = "write VERB, NOUN, ... into the column UPOS, or _ in each row"
+        raise InputError(message, hint, code="label-scheme")
+
+
 def label_scheme(trees: Iterable[Tree]) -> str:
     """Return the scheme of a text's dependency labels: ``"universal"`` or ``"clearnlp"``.
 
@@ -382,13 +405,15 @@ def label_scheme(trees: Iterable[Tree]) -> str:
     Raises
     ------
     InputError
-        If the labels fit neither scheme, or mix both (code ``label-scheme``).
+        If the labels fit neither scheme, or mix both, or the tags are of another scheme (code
+        ``label-scheme``).
 
     Examples
     --------
     >>> label_scheme([Tree([2, 0, 2], ["nsubj", "root", "dobj"], [""] * 3, [""] * 3, [""] * 3)])
     'clearnlp'
     """
+    trees = list(trees)
     counts = dict.fromkeys([*_MARKS, "shared"], 0)
     unknown: dict[str, int] = {}
     pairs = (pair for tree in trees for pair in zip(tree.relations, tree.tags, strict=True))
@@ -407,6 +432,7 @@ def label_scheme(trees: Iterable[Tree]) -> str:
         most = ", ".join(sorted(unknown, key=lambda name: (-unknown[name], name))[:5])
         hint = "parse with Universal Dependencies, or with a spaCy pipeline for English"
         raise InputError(f"the dependency labels ({most}) fit no known scheme", hint, code="label-scheme")
+    check_parts_of_speech(trees)
     fewer, more = sorted(counts[scheme] for scheme in _MARKS)
     if fewer > MIXED * (fewer + more):
         message = "the dependency labels mix Universal Dependencies and those of spaCy's English pipelines"
@@ -487,6 +513,26 @@ def acts(document: Document, rules: Rules) -> bool:
     return any(
         not verbs.isdisjoint(map(str.lower, tree.lemmas)) or set(tree.lemmas) <= NO_LEMMAS
         for tree in document.trees or ()
+    )
+
+
+def uses_of(document: Document, rules: Rules) -> Counter[tuple[str, str]]:
+    """Return how often each verb of the rules is tagged as a noun and as a verb in a parsed document.
+
+    Only verbs have agents, so a rule for "strike" says little if its lemma is mostly a noun.
+
+    Examples
+    --------
+    >>> tree = Tree([2, 0], ["det", "root"], ["a", "strike"], ["DET", "NOUN"], ["", ""])
+    >>> uses_of(Document("d", [["A", "strike"]], trees=[tree]), RULES["default"].with_verbs(["strike"]))
+    Counter({('strike', 'NOUN'): 1})
+    """
+    verbs = frozenset(rules.verbs)
+    return Counter(
+        (lemma.lower(), tag)
+        for tree in document.trees or ()
+        for lemma, tag in zip(tree.lemmas, tree.tags, strict=True)
+        if tag in USES and lemma.lower() in verbs
     )
 
 

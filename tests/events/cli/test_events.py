@@ -55,6 +55,25 @@ def test_who_attacked_whom_is_counted_and_shown(tmp_path: Path) -> None:
     assert "rules" in target.stderr
 
 
+def test_the_printed_table_has_the_countries_with_the_most_documents(store: Path) -> None:
+    table = event_table(store, by="year")
+    may = list(dict.fromkeys(row.country for row in table.counts if row.matched or row.best))
+
+    def shown(*options: object) -> list[str]:
+        printed = run("table", store, "--by", "year", *options).stdout.splitlines()
+        return list(
+            dict.fromkeys(line.split()[0] for line in printed if line.split()[:1] and line.split()[0] in may)
+        )
+
+    assert shown("--most", 2) == may[:2]
+    assert shown("--most", 2, "--country", "PER", "--country", "ESP", "--country", "ITA") == ["PER", "ESP"]
+    assert f"{len(may) - 2} of {len(may)} countries are omitted" in run("table", store, "--most", 2).stdout
+    assert shown("--full") == may
+    assert "are omitted, which" not in run("table", store, "--full").stdout
+    written = json.loads(run("table", store, "--most", 1, "--json").stdout)["counts"]
+    assert len({row["country"] for row in written}) == len({row.country for row in table.counts})
+
+
 def test_a_second_run_finds_all_done(store: Path, coref: Path) -> None:
     result = run(
         "run", dated_documents(), "-o", store, "--coref", coref, "--workers", 1, "--with-text", "--json"

@@ -285,6 +285,23 @@ def test_the_verbs_asked_for_are_the_ones_that_count(tmp_path: Path, coref: Path
     assert EventStore(tmp_path / "s").counts().names == ("valparaiso",)
 
 
+def test_a_verb_that_is_mostly_a_noun_is_noted_only_if_it_was_asked_for(tmp_path: Path, coref: Path) -> None:
+    text = dated_documents().read_text(encoding="utf-8")
+    cut = text.index("# newdoc id = callao")
+    lines = [line.split("\t") for line in text[cut:].split("\n")]
+    asked = [line for line in lines if len(line) == 10 and line[2] == "attack"]
+    assert asked
+    for line in asked:
+        line[3] = "NOUN"
+    file = tmp_path / "nouns.conllu"
+    file.write_text(text[: text.index("# newdoc")] + "\n".join(map("\t".join, lines)), encoding="utf-8")
+    found = extract_events(file, tmp_path / "s", coref=coref, samples=20, verbs=["attack", "kill"])
+    times = len(asked)
+    assert found.notes[-1] == f"attack is a noun in 100 % of {times:,} occurrences; only verbs count"
+    found = extract_events(file, tmp_path / "t", coref=coref, samples=20)
+    assert not any("noun" in note for note in found.notes)
+
+
 def raw(folder: Path, text: str = "They attacked Peru.") -> Path:
     file = folder / "docs.jsonl"
     file.write_text(json.dumps({"id": "a", "date": "1866-05-02", "text": text}) + "\n")
@@ -348,6 +365,29 @@ def test_labels_of_an_unknown_scheme_are_named_with_the_document(tmp_path: Path,
     file = tmp_path / "odd.conllu"
     file.write_text(text[:cut] + "\n".join("\t".join(line) for line in lines), encoding="utf-8")
     with pytest.raises(InputError, match=r"document 'callao': the dependency labels \(SUBJ\)"):
+        extract_events(file, tmp_path / "s", coref=coref)
+
+
+def test_tags_of_another_scheme_are_refused_since_no_word_would_be_a_verb(
+    tmp_path: Path, coref: Path
+) -> None:
+    text = dated_documents().read_text(encoding="utf-8")
+    file = tmp_path / "penn.conllu"
+    file.write_text(text.replace("\tVERB\t", "\tVBD\t"), encoding="utf-8")
+    extract_events(file, tmp_path / "s", coref=coref, samples=20)  # most are known
+    lines = [line.split("\t") for line in text.split("\n")]
+    for line in lines:
+        if len(line) == 10:
+            line[3] = f"{line[3]}X"
+    file.write_text("\n".join(map("\t".join, lines)), encoding="utf-8")
+    with pytest.raises(InputError, match=r"document '\w+': the tags \(\w+, .*\) are not the parts of speech"):
+        extract_events(file, tmp_path / "t", coref=coref, samples=20)
+
+
+def test_a_file_that_is_no_file_of_documents_says_what_is_read(tmp_path: Path, coref: Path) -> None:
+    file = tmp_path / "story.txt"
+    file.write_text("Peru attacked.")
+    with pytest.raises(InputError, match=r"no file of documents: give a folder of \.txt files"):
         extract_events(file, tmp_path / "s", coref=coref)
 
 

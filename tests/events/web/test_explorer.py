@@ -6,6 +6,7 @@ import io
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date
 from itertools import product
 from pathlib import Path
@@ -19,6 +20,8 @@ from calibrant.events import event_table
 from calibrant.events.files.store import StoredCount, StoredDocument
 from calibrant.events.files.store_parts import part_digest
 from calibrant.events.web import Explorer
+from calibrant.events.web._html import render
+from calibrant.events.web.pages.document import Pair, why_below_one
 from calibrant.exceptions import FormatError, InputError
 from tests.quantities import limits
 
@@ -104,6 +107,9 @@ def test_a_document_says_why_it_counts(explorer: Explorer) -> None:
         ("IRQ", 4, True),
         ("USA", 2, False),
     ]
+    assert page.counts[0].why == (
+        "In 50 % of the samples, “they” and “American planes” are different entities.",
+    )
     assert [(pair.mention, pair.agent, pair.agent_sentence) for pair in page.pairs] == [
         ("American planes", "they", 2),
         ("American planes", "American planes", 2),
@@ -113,6 +119,29 @@ def test_a_document_says_why_it_counts(explorer: Explorer) -> None:
     marked = [(piece.text, piece.mentions, piece.agents, piece.ends) for piece in page.pieces if piece.ends]
     assert marked == [("American planes", (1, 2), (2,), (1, 2)), ("they", (), (1,), (1,))]
     assert json.loads(page.to_json())["text"] == "".join(piece.text for piece in page.pieces) == page.text
+
+
+def test_a_mention_of_another_country_that_blocks_is_named() -> None:
+    first = Pair(1, "IRQ", "attack", 0.75, 1, (0, 5), 2, (9, 12), None, None)
+    other = Pair(2, "USA", "attack", 0.5, 3, (20, 25), 2, (9, 12), None, None)
+    apart, blocked = why_below_one("IRQ", 0.5, [first, other], {"USA": "United States"})
+    assert apart == "In 25 % of the samples, the agent and the mention are different entities."
+    assert "at least 25 % of the samples" in blocked
+    assert "a mention (sentence 3) names United States" in blocked
+    assert "the same entity as the agent in 50 %" in blocked
+    unnamed = why_below_one("IRQ", 0.5, [first], {})[1]  # the other country counts in no sample
+    assert unnamed.endswith("so that it counts for neither.")
+    assert why_below_one("IRQ", 0.75, [first, other], {}) == (apart,)
+    assert why_below_one("IRQ", 1.0, [replace(first, probability=1.0)], {}) == ()
+    assert "another pair counts in some of them" in why_below_one("IRQ", 0.9, [first], {})[0]
+
+
+def test_the_most_probable_country_of_a_document_is_first_and_its_pair_stands_out(
+    explorer: Explorer,
+) -> None:
+    shown = render(explorer.document("a"))
+    assert shown.index("probability <b>50 %") < shown.index("probability <b>25 %")
+    assert shown.count('class="decides"') == 2
 
 
 def test_without_a_text_there_are_sentences_and_a_note(explorer: Explorer) -> None:

@@ -6,6 +6,7 @@ import csv
 import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from datetime import date
 from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlencode
@@ -15,7 +16,9 @@ import pytest
 from calibrant.data import event_store
 from calibrant.events import EventStore
 from calibrant.events.files.readings import Readings
-from calibrant.events.verbs.reading import corrected_events, sample_readings
+from calibrant.events.files.store import StoredDocument
+from calibrant.events.files.store_writing import StoreWriter
+from calibrant.events.verbs.reading import are_readings, corrected_events, sample_readings
 from calibrant.events.web import Explorer, application
 from calibrant.exceptions import InputError
 
@@ -37,6 +40,56 @@ def drawn(tmp_path: Path) -> Path:
         writer.writeheader()
         writer.writerows([{**row, "text": f"Text {place} <b>"} for place, row in enumerate(rows)])
     return path
+
+
+@pytest.mark.parametrize(
+    ("change", "wrong"),
+    [
+        ({"label": "maybe"}, "row 2, column label: 'maybe' is no answer"),
+        ({"item": "elsewhere"}, "the store has no document 'elsewhere'"),
+        ({"role": "dyad"}, "the readings are about the role dyad, and the store counts the role agent"),
+        ({"country": "ATL"}, "no country 'ATL'|about 2 countries|are about ATL, IRN"),
+    ],
+    ids=lambda case: case if isinstance(case, str) else None,
+)
+def test_readings_of_something_else_are_one_line(drawn: Path, change: dict[str, str], wrong: str) -> None:
+    rows = [{**row, "label": "no"} for row in rows_of(drawn)]
+    rows[1] |= change
+    if "role" in change:
+        rows = [row | change for row in rows]
+    with drawn.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, [*rows[0]])
+        writer.writeheader()
+        writer.writerows(rows)
+    store = event_store("reuters-21578")
+    with pytest.raises(InputError, match=wrong) as first:
+        corrected_events(store, drawn)
+    with pytest.raises(InputError, match=wrong):
+        Explorer(store, readings=Readings(drawn))
+    assert first.value.row == 2 or "country" in change or "role" in change
+
+
+def test_readings_without_their_probabilities_are_not_taken_for_labels(drawn: Path) -> None:
+    rows = [{name: value for name, value in row.items() if "prob" not in name} for row in rows_of(drawn)]
+    with drawn.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, [*rows[0], "label"])
+        writer.writeheader()
+        writer.writerows({**row, "label": "no"} for row in rows)
+    assert are_readings(drawn)
+    with pytest.raises(InputError, match="no column 'inclusion_probability'"):
+        corrected_events(event_store("reuters-21578"), drawn)
+
+
+def test_texts_are_read_by_the_columns_of_the_run(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    layout = {"layout text": "content", "layout date": "when", "layout date_from": "%d.%m.%Y"}
+    with StoreWriter(store, {"samples": 20, "with_text": False}, sources=layout) as writer:
+        writer.write(StoredDocument("1", date(2001, 2, 3), skipped=True))
+        writer.finish()
+    table = tmp_path / "news.csv"
+    table.write_text("when,content\n03.02.2001,Peru attacked.\n", encoding="utf-8")
+    found = sample_readings(store, country="Peru", size=1, documents=table).table
+    assert found["text"].to_pylist() == ["Peru attacked."]
 
 
 def labels(path: Path) -> list[str]:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from calibrant.events.results.events import EventTable, UncertainDocuments
 
 MOST_EVIDENCE = 3
+MOST_COUNTRIES = 10
 
 RULES = click.Choice(["default", "paper"])
 tabulating = options_of(
@@ -66,8 +67,11 @@ def store_lines(*about: Any) -> list[str]:
     return [f"note: {note}" for note in store_notes(*about)]
 
 
-def table_lines(table: EventTable, *, full: bool) -> list[str]:
-    """Return the printed lines of a table of counts, without periods in which no document may count."""
+def table_lines(table: EventTable, *, full: bool, most: int | None = None) -> list[str]:
+    """Return the printed lines of a table of counts, without periods in which no document may count.
+
+    Only the first ``most`` countries that may count are shown; None: all.
+    """
     from msgspec.structs import replace
 
     from calibrant.cli import text
@@ -75,7 +79,18 @@ def table_lines(table: EventTable, *, full: bool) -> list[str]:
     shown = tuple(row for row in table.counts if row.matched or row.best)
     if not shown:
         return ["No document may count for these countries.", *store_lines(table.finished, table.problems)]
-    lines = replace(table, counts=shown).to_text(full=full).splitlines()
+    countries = dict.fromkeys(row.country for row in shown)
+    kept = {*list(countries)[:most]}
+    lines = (
+        replace(table, counts=tuple(row for row in shown if row.country in kept))
+        .to_text(full=full)
+        .splitlines()
+    )
+    if len(kept) < len(countries):
+        lines.append(
+            f"{len(countries) - len(kept):,} of {len(countries):,} countries are omitted, which count in "
+            f"fewer documents; --most {len(countries)} shows them, and --json prints all"
+        )
     empty = len(table.counts) - len(shown)
     if empty:
         lines.append(

@@ -45,4 +45,6 @@ def command(store: str, output: str, printing: Printing, **options: Any) -> None
         record = sample_readings(store_of(store), output, progress=progress, **options)
     table = f"calibrant events table {shlex.quote(store)} --by year --labels {shlex.quote(output)}"
     read = f"calibrant explore {shlex.quote(store)} --readings {shlex.quote(output)}"
+    if options["documents"] is None:  # the store has no texts of documents that cannot count
+        read += " --documents DOCS"
     printing.show(record, steps=[f"{read}    read them in a browser", f"{table}    the corrected counts"])

@@ -8,7 +8,7 @@ import click
 
 from calibrant.cli.made import Command
 from calibrant.cli.options import Printing, printing
-from calibrant.events.cli._events import store_of, table_settings, tabulating
+from calibrant.events.cli._events import MOST_COUNTRIES, store_of, table_settings, tabulating
 from calibrant.exceptions import InputError
 
 
@@ -20,8 +20,14 @@ from calibrant.exceptions import InputError
 )
 @click.argument("store", metavar="STORE")
 @tabulating
+@click.option(
+    "--most",
+    type=click.IntRange(min=1),
+    help="Number of countries that a terminal shows, those that count in most documents first.  [default: "
+    "10; with --full or --country, all]",
+)
 @printing
-def command(store: str, printing: Printing, **options: Any) -> None:
+def command(store: str, most: int | None, printing: Printing, **options: Any) -> None:
     """Count the documents of STORE by country and period.
 
     STORE is a folder or the name of an included store: current-events, socialist-worker or reuters-21578. The
@@ -45,4 +51,6 @@ def command(store: str, printing: Printing, **options: Any) -> None:
         printing.show(corrected_events(store_of(store), labels, country=country, **chosen))
         return
     table = event_table(store_of(store), **table_settings(store, options))
-    printing.show(table, lambda _: table_lines(table, full=printing.full))
+    if most is None and not printing.full and not countries:
+        most = MOST_COUNTRIES
+    printing.show(table, lambda _: table_lines(table, full=printing.full, most=most))

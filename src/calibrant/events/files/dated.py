@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from calibrant.events.files.dated_text import DatedText, joined
-from calibrant.events.files.folders import is_table, iter_folder, iter_table, open_documents
+from calibrant.events.files.folders import DOCUMENTS_HINT, is_table, iter_folder, iter_table, open_documents
 from calibrant.events.files.layout import Finder, Layout, Roles, day_of, finder_of, roles_of
-from calibrant.exceptions import InputError
+from calibrant.exceptions import FormatError, InputError
 from calibrant.io.origin import reads_once
 from calibrant.io.text import is_json_lines, open_lines
 from calibrant.metrics.periods import parse_date
@@ -180,6 +180,13 @@ def check_dated(
     if not is_conllu(path):
         return sum(1 for _ in iter_dated(path, layout=layout, progress=progress))
     _check_no_layout(path, Layout() if layout is None else layout)
+    try:
+        next(iter_documents(path), None)
+    except FormatError as error:
+        if error.code == "file-mislabelled":
+            error.message, error.hint = "this is no file of documents", DOCUMENTS_HINT
+            raise
+        # An error of a document is reported when it is read.
     with open_lines(path) as (_, lines):
         return max(1, sum(line.startswith(NEW_DOCUMENT) for line in lines))
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from calibrant.io.tables import Table
 
 TABLES = ("csv", "tsv", "parquet", "arrow", "feather")
+DOCUMENTS_HINT = "give a folder of .txt files, or a file: CSV, TSV, JSON lines, Parquet or CoNLL-U"
 ENDINGS = (".txt", ".txt.gz")
 ROWS = 256  # rows of a table that are in memory as Python's texts
 ENCODING_HINT = "save it as UTF-8, for example with `iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW`"
@@ -72,8 +73,7 @@ def text_files(folder: Path) -> list[tuple[str, Path]]:
     if not found:
         there = ", ".join(f"{count:,} with {ending}" for ending, count in others.most_common(3))
         message = "the folder has no .txt file" + (f"; it has {there}" if there else "")
-        hint = "give a folder of .txt files, or a file: CSV, TSV, JSON lines, Parquet or CoNLL-U"
-        raise InputError(message, hint, code="file-missing", file=name)
+        raise InputError(message, DOCUMENTS_HINT, code="file-missing", file=name)
     return sorted(found.items())
 
 

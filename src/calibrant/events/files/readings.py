@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,7 +17,12 @@ from calibrant.io.tables import Kind
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from calibrant.io.tables import Kind
+
 ANSWERS = ("yes", "no", "unclear")
+WRITTEN = {"yes": 1.0, "no": 0.0, "unclear": math.nan, "1": 1.0, "0": 0.0, "true": 1.0, "false": 0.0}
+DRAW = "draw the documents with `calibrant events sample`"
+ANSWER = "write yes, no or unclear"
 NUMBERS = ("inclusion_probability", "score", "round")
 
 
@@ -44,12 +50,14 @@ class Readings:
         Code of the country that the readings are about.
     labels : list
         Answer to each document, None if it was not read.
+    role : str or None
+        What is counted, as in a store; None if the table does not say.
 
     Raises
     ------
     InputError
-        If the table has no column ``item``, ``country`` or ``inclusion_probability``, or is about several
-        countries.
+        If the table has no column ``item``, ``country`` or ``inclusion_probability``, is about several
+        countries, or has a label that is no answer.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -57,19 +65,14 @@ class Readings:
 
         self.path = Path(path)
         table = open_table(path)
-        how = "draw the documents with `calibrant events sample`"
-        columns = read_table(
-            table,
-            [
-                Role("item", once=True, how=how),
-                Role("country", how=how),
-                Role("inclusion_probability", how=how),
-            ],
-        )
+        needed = [Role(name, how=DRAW) for name in ("country", "inclusion_probability")]
+        role = Role("role", "name", needed=False)
+        columns = read_table(table, [Role("item", once=True, how=DRAW), *needed, role])
         if len(columns.names["country"]) != 1:
             message = f"the readings are about {len(columns.names['country'])} countries"
             raise InputError(message, "give the readings of one country", code="parameter", file=table.name)
         self.country = str(columns.names["country"][0])
+        self.role: str | None = next(iter(columns.names.get("role", ())), None)
         self.items: tuple[str, ...] = tuple(map(str, columns.texts("item")))
         kinds: dict[str, Kind] = {name: "number" if name in NUMBERS else "name" for name in table.columns}
         parts = [pa.Table.from_batches([block.rows]) for block in blocks(table, kinds)]
@@ -77,6 +80,10 @@ class Readings:
         self._lock = Lock()
         given = self._table["label"].cast(pa.string()).to_pylist() if "label" in table.columns else []
         self.labels: list[str | None] = [label or None for label in given] or [None] * len(self.items)
+        for row, label in enumerate(self.labels, table.first_row):
+            if label is not None and label.strip().lower() not in WRITTEN:
+                wrong = InputError(f"{label!r:.40} is no answer", ANSWER, code="label-value")
+                raise wrong.at(file=table.name, row=row, column="label")
         self._place = {item: place for place, item in enumerate(self.items)}
 
     @property

@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.events.files.layout import Layout
 from calibrant.events.files.store_parts import (
     ENTITIES,
     LIGHT,
@@ -147,6 +148,18 @@ class EventStore:
     def sample_count(self) -> int:
         """Return the number of samples per document."""
         return int(self.manifest.settings["samples"])
+
+    @property
+    def role(self) -> str:
+        """Return what is counted: ``agent``, ``target`` or ``dyad``; older stores count agents."""
+        rules = self.manifest.settings.get("rules")
+        return str(rules.get("role", "agent")) if isinstance(rules, dict) else "agent"
+
+    @property
+    def layout(self) -> Layout:
+        """Return the columns and the form of dates that the run was given for its documents."""
+        sources = self.manifest.sources
+        return Layout(**{field: sources.get(f"layout {field}") for field in Layout.__dataclass_fields__})
 
     @property
     def with_text(self) -> bool:

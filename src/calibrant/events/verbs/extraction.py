@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, closing
@@ -24,7 +25,7 @@ from calibrant.events.files.store_writing import PART, StoreWriter
 from calibrant.events.files.verb_lists import read_verbs
 from calibrant.events.lexicon import default_lexicon
 from calibrant.events.results.events import ExtractedEvents
-from calibrant.events.rules import AGENT, RULES, Rules
+from calibrant.events.rules import AGENT, NOUN, RULES, VERB, Rules
 from calibrant.events.verbs.settings import UNKNOWN_TEXTS, store_settings, store_sources, training_note
 from calibrant.events.verbs.worker import Extraction, Extractor, models_of
 from calibrant.exceptions import InputError
@@ -102,16 +103,20 @@ def prepare(settings: Extraction) -> Prepared:
     return _opened(settings)[1]
 
 
-def work(settings: Extraction, digest: str, batch: Sequence[Item]) -> list[StoredDocument]:
-    """Extract some documents; the models must be those of the store."""
+def work(
+    settings: Extraction, digest: str, batch: Sequence[Item]
+) -> tuple[list[StoredDocument], Counter[tuple[str, str]]]:
+    """Extract some documents, and count the uses of the verbs; the models must be those of the store."""
     extractor, prepared = _opened(settings)
     if prepared.digest != digest:
         message = "a worker has another coreference model, parser or lexicon under the same path"
         raise InputError(message, "give all workers the same files", code="worker")
-    return [
-        replace(extractor.stored(item.read() if isinstance(item, Unread) else item), source=source_of(item))
-        for item in batch
-    ]
+    documents, uses = [], Counter[tuple[str, str]]()
+    for item in batch:
+        found = extractor.extracted(item.read() if isinstance(item, Unread) else item)
+        documents.append(replace(found.stored, source=source_of(item)))
+        uses.update(found.uses)
+    return documents, uses
 
 
 BATCH = 256  # most documents per batch
@@ -256,15 +261,17 @@ def extract_events(
         # Every worker loads its models now; the first to finish gives the settings of the store.
         with closing(pool.map(prepare, [there] * pool.slots, lambda _: "the models")) as loading:
             prepared = next(loading)
-        done = Done(prepared.vocabulary)
-        sources = store_sources(settings, prepared.trained_on)
+        done = Done(prepared.vocabulary, () if verbs is None else settings.rules.verbs)
+        given = {f"layout {field}": value for field, value in vars(layout).items() if value is not None}
+        sources = store_sources(settings, prepared.trained_on) | given
         opening = StoreWriter(store, prepared.settings, sources=sources, part=part)
         writer = stack.enter_context(opening)
         fresh = done.fresh(iter_unread(documents, layout), writer)
         batches = batches_of(fresh, BATCH, size=lambda item: len(item.text), full=CHARACTERS)
         doing = partial(work, there, prepared.digest)
         results = pool.map(doing, batches, lambda batch: span([item.id for item in batch]))
-        for stored in stack.enter_context(closing(results)):
+        for stored, uses in stack.enter_context(closing(results)):
+            done.uses.update(uses)
             for document in stored:
                 writer.write(document)
                 done.add(writer[document.id])
@@ -300,10 +307,11 @@ def extract_events(
 
 
 class Done:
-    """Progress of a run."""
+    """Progress of a run; ``verbs`` are those that its user chose."""
 
-    def __init__(self, vocabulary: frozenset[str] = frozenset()) -> None:
-        self.vocabulary = vocabulary
+    def __init__(self, vocabulary: frozenset[str] = frozenset(), verbs: Sequence[str] = ()) -> None:
+        self.vocabulary, self.verbs = vocabulary, verbs
+        self.uses: Counter[tuple[str, str]] = Counter()
         self.read = self.kept = self.skipped = self.matched = 0
         self.foreign: list[str] = []
         self.countries: set[str] = set()
@@ -332,7 +340,7 @@ class Done:
                 yield item
 
     def notes(self) -> list[str]:
-        """Return notes on documents with the text of an earlier one, and on those that changed since."""
+        """Return notes on repeated, changed and foreign documents, and on verbs that are mostly nouns."""
         notes = []
         for names, one, more, what in (
             (self.repeats, "has", "have", "the same text as an earlier one; each counts separately"),
@@ -342,6 +350,16 @@ class Done:
             if names:
                 some = f"{len(names):,} documents {more}" if names[1:] else f"1 document {one}"
                 notes.append(f"{some} {what}: {listed(names, SHOWN)}")
+        nouns = {verb: self.uses[verb, NOUN] for verb in self.verbs}
+        totals = {verb: times + self.uses[verb, VERB] for verb, times in nouns.items()}
+        mostly = [
+            f"{verb} is a noun in {100 * times / totals[verb]:.0f} % of {totals[verb]:,} "
+            f"occurrence{'s' * (totals[verb] != 1)}"
+            for verb, times in nouns.items()
+            if 2 * times > totals[verb]
+        ]
+        if mostly:
+            notes.append(f"{'; '.join(mostly)}; only verbs count")
         return notes
 
     def add(self, countries: frozenset[str] | None) -> None:

@@ -6,11 +6,12 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from calibrant.estimation.results.designs import DrawnSample
 from calibrant.estimation.verbs import estimate
 from calibrant.estimation.verbs.sampling import sample
-from calibrant.events.files.readings import table_of
+from calibrant.events.files.readings import ANSWER, DRAW, WRITTEN, Readings, table_of
 from calibrant.events.files.store import EventStore
 from calibrant.events.results.corrected import CorrectedEvents, CorrectedPeriod
 from calibrant.events.verbs.tables import country_codes
@@ -25,9 +26,12 @@ from calibrant.seeds import Seed
 if TYPE_CHECKING:
     import pyarrow as pa
 
-ANSWERS = {"yes": 1.0, "no": 0.0, "unclear": np.nan, "1": 1.0, "0": 0.0, "true": 1.0, "false": 0.0}
-KEPT = ("country", "date", "score")
+KEPT = ("country", "role", "date", "score")
+UNREAD = (
+    "read the documents with `calibrant explore STORE --readings FILE`, or write yes, no or unclear into it"
+)
 WHOLE = "all"
+OTHER_STORE = "give the readings of this store"
 
 
 def document_scores(store: str | os.PathLike[str] | EventStore, country: str) -> pa.Table:
@@ -91,8 +95,8 @@ def sample_readings(
     store
         Folder of the store, or an `EventStore`.
     output
-        Table to write: ``item``, ``inclusion_probability``, ``stratum``, ``country``, ``date``, ``score``,
-        and ``text`` with `documents`.
+        Table to write: ``item``, ``inclusion_probability``, ``stratum``, ``country``, ``role``, ``date``,
+        ``score``, and ``text`` with `documents`.
     country
         Code or name of the country, or pair of countries, that the readings are about.
     size
@@ -127,24 +131,50 @@ def sample_readings(
     >>> from calibrant.data import event_store
     >>> drawn = sample_readings(event_store("reuters-21578"), country="Iran", size=100, seed=1)
     >>> drawn.drawn, drawn.table.column_names
-    (100, ['item', 'inclusion_probability', 'stratum', 'country', 'date', 'score'])
+    (100, ['item', 'inclusion_probability', 'stratum', 'country', 'role', 'date', 'score'])
     """
-    table = document_scores(store, country)
+    opened = store if isinstance(store, EventStore) else EventStore(store)
+    table = document_scores(opened, country)
+    table = table.append_column("role", [[opened.role] * table.num_rows])
     keep = list(KEPT)
     if documents is not None:
         names = set(table["item"].to_pylist())
-        texts = texts_of(documents, names, progress=progress)
+        texts = texts_of(opened, documents, names, progress=progress)
         given = [texts[name].text if name in texts else "" for name in table["item"].to_pylist()]
         table = table.append_column("text", [given])
         keep.append("text")
-    return sample(
+    drawn = sample(
         table, output, size=size, design=design, floor=floor, previous=previous, keep=keep, seed=seed
     )
+    # The probabilities leave out the errors of parser and rules, so they promise too narrow an interval.
+    return replace(drawn, relative_width=None)
 
 
 def are_readings(labels: Any) -> bool:
-    """Return True if a table of labels has inclusion probabilities, as `sample_readings` writes them."""
-    return "inclusion_probability" in open_table(labels).columns
+    """Return True if a table of labels is about documents of a store, as `sample_readings` writes it."""
+    columns = {*open_table(labels).columns}
+    return "inclusion_probability" in columns or {"item", "country"} <= columns
+
+
+def check_readings(store: EventStore, readings: Readings) -> None:
+    """Raise `InputError` if readings are of documents that a store lacks, or of another role."""
+    file = os.fspath(readings.path)
+    check_role(store, readings.role, file)
+    names = {*store.names_and_days()[0]}
+    strange = next((item for item in readings.items if item not in names), None)
+    if strange is not None:
+        raise InputError(_unknown(strange), OTHER_STORE, code="parameter", file=file)
+
+
+def check_role(store: EventStore, role: str | None, file: str) -> None:
+    """Raise `InputError` if readings say what another kind of store counts."""
+    if role not in (None, store.role):
+        message = f"the readings are about the role {role}, and the store counts the role {store.role}"
+        raise InputError(message, OTHER_STORE, code="parameter", file=file)
+
+
+def _unknown(item: str) -> str:
+    return f"the store has no document {item!r:.60}"
 
 
 def corrected_events(
@@ -199,19 +229,20 @@ def corrected_events(
     ('IRN', 'all', 100)
     """
     roles = [
-        Role("item", once=True),
-        Role("label", "name", gaps=True),
-        Role("inclusion_probability", "score", how="draw the documents with `calibrant events sample`"),
+        Role("item", once=True, how=DRAW),
+        Role("inclusion_probability", "score", how=DRAW),
+        Role("label", "name", gaps=True, how=UNREAD),
         Role("country", needed=False),
+        Role("role", "name", needed=False),
         Role("stratum", needed=False),
         Role("round", "finite", needed=False),
     ]
     columns = read(labels, roles)  # without the rows that have no label
-    answers = np.array([ANSWERS.get(str(name).strip().lower(), -1.0) for name in columns.names["label"]])
+    answers = np.array([WRITTEN.get(str(name).strip().lower(), -1.0) for name in columns.names["label"]])
     if (answers < 0).any():
         row = int(np.flatnonzero(answers[columns["label"]] < 0)[0])
         message = f"{columns.texts('label')[row]!r:.40} is no answer"
-        raise columns.error(row, message, "write yes, no or unclear", "label-value", part="label")
+        raise columns.error(row, message, ANSWER, "label-value", part="label")
     values = answers[columns["label"]]
     unclear = np.isnan(values)
     named = sorted({str(code) for code in columns.texts("country")}) if "country" in columns else []
@@ -225,7 +256,14 @@ def corrected_events(
     if named and named[0] != code:
         message = f"the readings are about {named[0]}, not {code}"
         raise InputError(message, "leave the country out, or give other readings", code="parameter")
+    if "role" in columns:
+        for role in columns.names["role"]:
+            check_role(opened, role, columns.table.name)
     scores = document_scores(opened, code)
+    names = {*scores["item"].to_pylist()}
+    for row, item in enumerate(columns.texts("item")):
+        if item not in names:
+            raise columns.error(row, _unknown(item), OTHER_STORE, "parameter", part="item")
     kept = {
         "item": columns.texts("item").tolist(),
         "inclusion_probability": columns["inclusion_probability"],
@@ -259,12 +297,19 @@ def corrected_events(
                 read=rows_of[0].labelled,
                 count=_between([row.count for row in rows_of]),
                 model=float(model[rows_of[0].period].count.estimate or 0.0),
-                few_warning=next((row.few_warning for row in rows_of if row.few_warning), None),
+                few_warning=_without_method(
+                    next((row.few_warning for row in rows_of if row.few_warning), None)
+                ),
             )
             for rows_of in zip(*sides, strict=True)
         ),
         selection_warning=ends[0].selection_warning,
     )
+
+
+def _without_method(warning: str | None) -> str | None:
+    """Return a warning without its advice to read another method's row, which this table does not have."""
+    return None if warning is None else warning.removesuffix("; read ppi++")
 
 
 def _between(counts: list[Quantity]) -> Quantity:

@@ -8,8 +8,9 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from calibrant._checks import positive_integer
-from calibrant.events.files.dated import iter_dated
+from calibrant.events.files.dated import is_conllu, iter_dated
 from calibrant.events.files.dated_text import DatedText
+from calibrant.events.files.layout import Layout
 from calibrant.events.files.store import Counts, EventStore, StoredDocument, StoredEvidence
 from calibrant.events.results.events import EvidencePair, UncertainDocument, UncertainDocuments
 from calibrant.events.verbs.tables import country_codes
@@ -58,7 +59,7 @@ def uncertain_documents(
         rows = np.sort(np.concatenate([np.zeros(0, np.int64), *wanted]))
     nearest = rows[np.argsort(np.abs(counts.probability[rows] - 0.5), kind="stable")][:most]
     names = {counts.names[counts.document[row]] for row in nearest}
-    texts = {} if documents is None else texts_of(documents, names)
+    texts = {} if documents is None else texts_of(opened, documents, names)
     stored = {name: opened.document(name) for name in names}
     return UncertainDocuments(
         store=os.fspath(opened.path),
@@ -69,10 +70,16 @@ def uncertain_documents(
 
 
 def texts_of(
-    documents: str | os.PathLike[str], names: Collection[str], *, progress: Progress | None = None
+    store: EventStore,
+    documents: str | os.PathLike[str],
+    names: Collection[str],
+    *,
+    progress: Progress | None = None,
 ) -> dict[str, DatedText]:
-    """Return the texts of a store's documents from a file."""
-    texts = {text.id: text for text in iter_dated(documents, progress=progress) if text.id in names}
+    """Return the texts of a store's documents from a file, whose columns are those of its run."""
+    layout = Layout() if is_conllu(documents) else store.layout
+    read = iter_dated(documents, layout=layout, progress=progress)
+    texts = {text.id: text for text in read if text.id in names}
     if names and not texts:
         hint = "give the documents of the run that wrote the store"
         raise InputError("the file has no document of the store", hint, file=os.fspath(documents))

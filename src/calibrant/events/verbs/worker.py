@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from calibrant.events.files.lexicons import read_lexicon
 from calibrant.events.files.store import StoredCount, StoredDocument, StoredEvidence
 from calibrant.events.files.store_parts import MOST_ENTITIES
 from calibrant.events.lexicon import Lexicon, default_lexicon
-from calibrant.events.rules import Rules, may_count
+from calibrant.events.rules import Rules, may_count, uses_of
 from calibrant.exceptions import InputError
 from calibrant.structures.documents import Document
 from calibrant.structures.files.english import ENGLISH, load_english_parser
@@ -68,6 +69,13 @@ class Extraction:
     skip: bool = True
 
 
+class Extracted(NamedTuple):
+    """Stored values of a document, and how often each verb is a noun or a verb in it, by lemma and tag."""
+
+    stored: StoredDocument
+    uses: Counter[tuple[str, str]]
+
+
 class Extractor:
     """An extraction with its models loaded."""
 
@@ -86,20 +94,25 @@ class Extractor:
 
     def stored(self, item: DatedText) -> StoredDocument:
         """Return the stored values of a document; errors name the document's file and line."""
+        return self.extracted(item).stored
+
+    def extracted(self, item: DatedText) -> Extracted:
+        """Return the stored values of a document and the uses of the verbs; errors as for `stored`."""
         try:
-            return self._stored(item)
+            return self._extracted(item)
         except InputError as error:
             if error.file is None:
                 error.file, error.line, error.row = item.file, item.line, item.row
             raise
 
-    def _stored(self, item: DatedText) -> StoredDocument:
+    def _extracted(self, item: DatedText) -> Extracted:
         with self._alone:
             skipped = self.settings.skip and not self._may_count(item)
         if skipped:
-            return StoredDocument(item.id, item.date, skipped=True)
+            return Extracted(StoredDocument(item.id, item.date, skipped=True), Counter())
         with self._alone:
             document, places = self.parsed(item)
+        uses = uses_of(document, self.settings.rules)
         settings = self.settings
         events = extract(
             document,
@@ -111,18 +124,10 @@ class Extractor:
             possessive_endings=settings.possessive_endings,
         )
         if events is None:
-            return StoredDocument(item.id, item.date)
+            return Extracted(StoredDocument(item.id, item.date), uses)
         title, text = (item.title, item.text) if settings.with_text else (None, None)
-        return StoredDocument(
-            item.id,
-            item.date,
-            False,
-            _counts(events),
-            _evidence(events, places),
-            title,
-            text,
-            _entities(events),
-        )
+        values = _counts(events), _evidence(events, places), title, text, _entities(events)
+        return Extracted(StoredDocument(item.id, item.date, False, *values), uses)
 
     def _may_count(self, item: DatedText) -> bool:
         if self._trigger.search(item.text.lower()) is None:

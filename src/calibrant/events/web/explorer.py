@@ -19,7 +19,7 @@ from calibrant.events.files.readings import Readings
 from calibrant.events.files.store import EventStore, StoredDocument, StoredEvidence
 from calibrant.events.lexicon import display_name
 from calibrant.events.rules import AGENT, DYAD, TARGET
-from calibrant.events.verbs.reading import corrected_events
+from calibrant.events.verbs.reading import check_readings, corrected_events
 from calibrant.events.verbs.tables import Calendar, Counting, country_codes, labelled_recalibrator
 from calibrant.events.verbs.uncertain import texts_of
 from calibrant.events.web._comparing import LEVEL, Joint, PeriodComparison
@@ -27,7 +27,7 @@ from calibrant.events.web._countries import find, nouns_of
 from calibrant.events.web.pages import About
 from calibrant.events.web.pages.comparison import ComparisonPage
 from calibrant.events.web.pages.country import CountryPage, Series
-from calibrant.events.web.pages.document import DocumentCount, DocumentPage, note_of, pairs_of
+from calibrant.events.web.pages.document import DocumentCount, DocumentPage, note_of, pairs_of, why_below_one
 from calibrant.events.web.pages.documents import LISTED, ORDERS, DocumentsPage, ListedDocument
 from calibrant.events.web.pages.overview import TOP, OverviewPage
 from calibrant.events.web.pages.reading import ReadingPage
@@ -197,7 +197,10 @@ class Explorer:
         self.counts = self._store.counts()
         self._parts = PartReader(self._store.parts)
         names = {*self.counts.names, *(() if readings is None else readings.items)}
-        self._texts = {} if documents is None else texts_of(documents, names, progress=progress)
+        if readings is not None:
+            check_readings(self._store, readings)
+        given = partial(texts_of, self._store, progress=progress)
+        self._texts = {} if documents is None else given(documents, names)
         self.readings = readings
         if readings is not None:
             self._read_texts = {name: given.text for name, given in self._texts.items()} | readings.texts()
@@ -348,12 +351,19 @@ class Explorer:
             raise InputError(f"there is no document {name!r:.80}", hint, code="parameter")
         stored = self.document_of(name)
         pairs = pairs_of(stored.evidence, stored.text)
+        counts = sorted((self._document_count(int(row)) for row in rows), key=lambda each: -each.probability)
+        if self.about.role != DYAD:
+            names = {each.country: each.name for each in counts}
+            counts = [
+                replace(each, why=why_below_one(each.country, each.probability, pairs, names))
+                for each in counts
+            ]
         return DocumentPage(
             about=self.about,
             id=name,
             date=str(self.counts.day[rows[0]]),
             title=stored.title,
-            counts=tuple(self._document_count(int(row)) for row in rows),
+            counts=tuple(counts),
             pairs=pairs,
             text=stored.text,
             note=note_of(stored.text, pairs),
@@ -405,7 +415,7 @@ class Explorer:
         days, documents = self._store.seen()
         rules = self._store.manifest.settings.get("rules")
         verbs = verbs_of(rules)
-        role = str(rules.get("role", AGENT)) if isinstance(rules, dict) else AGENT
+        role = self._store.role
         noun, nouns = nouns_of(self.countries)
         return About(
             store=self._store.path.resolve().name,

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
     from uvicorn import Server
 
+
 HOST = "127.0.0.1"
 PORT = 8765
 TRIED = 20  # further ports to try if no port was given
@@ -96,6 +97,7 @@ def application(explorer: Explorer, *, host: str = HOST, token: str | None = Non
     async def read(request: Request) -> Response:
         if request.method != "POST":
             return answer(explorer, request, key)
+        assert readings is not None, "the route takes answers only with readings"
         body = b""
         async for part in request.stream():
             body += part

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar
 
 from calibrant.events.files.store import StoredEvidence
+from calibrant.events.web._share import share
 from calibrant.events.web.pages._page import Page
 from calibrant.records.record import plain
 
+DIGITS = 9  # of differences of proportions
 NO_TEXT = (
     "The store contains no texts. To show them, start the explorer with the file of the run's documents "
     "(`documents`), or write the store with texts (`with_text`)."
@@ -46,6 +48,11 @@ class Pair:
     agent_span: tuple[int, int]
     mention: str | None
     agent: str | None
+
+    @staticmethod
+    def called(words: str | None, otherwise: str) -> str:
+        """Return quoted words, or what to call them if there is no text."""
+        return otherwise if words is None else f"“{words}”"
 
 
 @dataclass(frozen=True)
@@ -131,6 +138,60 @@ def _words(text: str | None, start: int, end: int) -> str | None:
     return None if text is None else " ".join(text[start:end].split())
 
 
+def why_below_one(
+    country: str, probability: float, pairs: Sequence[Pair], names: Mapping[str, str]
+) -> tuple[str, ...]:
+    """Return sentences on why a document counts for a country in some samples only.
+
+    If the most probable pair is one entity in more samples than the document counts, the entity is described
+    as another country in the difference at least, so it counts for neither. The store names the mention of
+    this country if the document counts for it, too, in some samples.
+
+    Parameters
+    ----------
+    country, probability
+        Code of the country, and the proportion of samples in which the document counts for it.
+    pairs
+        Evidence for all countries of the document, the most probable pair of each first.
+    names
+        Display names by code.
+
+    Examples
+    --------
+    >>> there, agent = (0, 9), (20, 24)
+    >>> pair = Pair(1, "IRQ", "attack", 0.9, 1, there, 2, agent, "Iraqi men", "they")
+    >>> other = Pair(2, "IRN", "attack", 0.3, 1, (10, 19), 2, agent, "Iranians", "they")
+    >>> apart, blocked = why_below_one("IRQ", 0.7, [pair, other], {"IRN": "Iran"})
+    >>> apart
+    'In 10 % of the samples, “they” and “Iraqi men” are different entities.'
+    >>> blocked.partition(":")[2]
+    ' “Iranians” (sentence 1) names Iran, and is the same entity as “they” in 30 %.'
+    """
+    own = [pair for pair in pairs if pair.country == country]
+    if probability >= 1 or not own:
+        return ()
+    decides, sentences = own[0], []
+    agent = decides.called(decides.agent, "the agent")
+    mention = decides.called(decides.mention, "the mention")
+    if decides.probability < 1:
+        rest = share(round(1 - decides.probability, DIGITS))
+        others = ", but another pair counts in some of them" if probability > decides.probability else ""
+        sentences.append(f"In {rest} of the samples, {agent} and {mention} are different entities{others}.")
+    blocked = round(decides.probability - probability, DIGITS)
+    if blocked > 0:
+        text = f"In at least {share(blocked)} of the samples, their entity is also described as another "
+        text += "country, so that it counts for neither"
+        spans = decides.agent_span
+        blocking = [pair for pair in pairs if pair.country != country and pair.agent_span == spans]
+        if blocking:
+            most = max(blocking, key=lambda pair: pair.probability)
+            named, other = most.called(most.mention, "a mention"), names.get(most.country, most.country)
+            text += f": {named} (sentence {most.mention_sentence}) names {other}, and is the same entity as "
+            text += f"{agent} in {share(most.probability)}"
+        sentences.append(f"{text}.")
+    return tuple(sentences)
+
+
 @dataclass(frozen=True)
 class DocumentCount:
     """Probability that a document counts for a country.
@@ -145,6 +206,9 @@ class DocumentCount:
         Number of samples in which the document counts, and of all samples.
     best
         True if the document counts in the 1-best structure.
+    why
+        Sentences on why the probability is below 1, as far as the stored evidence shows it; empty for pairs
+        of countries.
     """
 
     country: str
@@ -153,6 +217,7 @@ class DocumentCount:
     samples_counted: int
     samples: int
     best: bool
+    why: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -166,7 +231,7 @@ class DocumentPage(Page):
     id, date, title
         Id, day and title; the title is None without texts.
     counts
-        One entry per country.
+        One entry per country, the most probable one first.
     pairs
         Evidence by country, the most probable pair first.
     text
