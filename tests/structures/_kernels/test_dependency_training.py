@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calibrant.structures._kernels import dependency_features, dependency_training
-from calibrant.structures.models.dependency_encoding import encode, frequent_words, kind_of
+from calibrant.structures.models.dependency_encoding import encode, frequent_words, kind_of, refined
 from calibrant.structures.posterior import DependencyPosterior
 from tests.structures.treebank import treebank
 
@@ -62,3 +62,71 @@ def test_kinds_of_words_follow_either_tagset() -> None:
     assert kind_of("ADP") == kind_of("IN") == dependency_features.ADPOSITION
     assert kind_of(",") == kind_of("PUNCT") == dependency_features.PUNCTUATION
     assert kind_of("NOUN") == kind_of("CD") == dependency_features.OTHER
+
+
+def test_words_know_their_context() -> None:
+    words = [
+        "that",
+        "they",
+        "have",
+        "gone",
+        "to",
+        "Rome",
+        ",",
+        "and",
+        "that",
+        ",",
+        "by",
+        "chance",
+        ",",
+        "old",
+        "kings",
+        "left",
+    ]
+    tags = [
+        "SCONJ",
+        "PRON",
+        "AUX",
+        "VERB",
+        "ADP",
+        "PROPN",
+        "PUNCT",
+        "CCONJ",
+        "SCONJ",
+        "PUNCT",
+        "ADP",
+        "NOUN",
+        "PUNCT",
+        "ADJ",
+        "NOUN",
+        "VERB",
+    ]
+    encoded = encode([words], [tags], frequent_words([words], 1))
+    of = {word: encoded.codes[row] for word, row in zip(words, encoded.words.tolist(), strict=True)}
+    f = dependency_features
+    assert of["gone"][f.CASE] == of["that"][f.WORD]  # the auxiliary is passed
+    assert of["Rome"][f.CASE] == of["to"][f.WORD]
+    assert of["kings"][f.CASE] == 0  # the comma is in between
+    verbs = encoded.codes[encoded.words][:, [f.EARLIER, f.LATER]].tolist()
+    assert verbs[0] == [0, 3]
+    assert verbs[3] == [1, 1]
+    assert verbs[-1] == [2, 0]
+    commas = [
+        encoded.codes[row, f.PAIRED] for row, word in zip(encoded.words, words, strict=True) if word == ","
+    ]
+    assert commas == [4, 5, 3]  # first of several, odd and followed by one, last
+    joined = ["kings", "and", "old", "queens", "or", "dukes"]
+    encoded = encode(
+        [joined], [["NOUN", "CCONJ", "ADJ", "NOUN", "CCONJ", "NOUN"]], frequent_words([joined], 1)
+    )
+    row = encoded.words
+    columns = encoded.codes[row][:, f.JOINED].tolist()
+    form = encoded.codes[row][:, f.WORD].tolist()
+    assert columns == [0, 0, form[1], form[1], form[1], form[4]]
+
+
+def test_tags_of_punctuation_particles_and_interrogatives_are_refined() -> None:
+    assert refined("PUNCT", ",") != refined("PUNCT", ".")
+    assert refined("PART", "To") == refined("PART", "to") != refined("PART", "not")
+    assert refined("PRON", "who") == refined("PRON", "what") != refined("PRON", "they")
+    assert refined("NOUN", "what") == "NOUN"

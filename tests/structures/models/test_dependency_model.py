@@ -154,9 +154,3 @@ def test_bad_input_is_refused(text: TreeText, model: DependencyModel) -> None:
 def test_damaged_states_are_refused(model: DependencyModel, name: str, value: object) -> None:
     with pytest.raises(FormatError, match="the model's state is damaged"):
         DependencyModel.from_state({**model.to_state(), name: value})
-
-
-def test_states_of_models_without_dropout_are_read(model: DependencyModel) -> None:
-    state = model.to_state()
-    del state["dropout"]
-    assert DependencyModel.from_state(state).settings == model.settings

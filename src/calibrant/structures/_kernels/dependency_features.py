@@ -1,8 +1,9 @@
 """Features of arcs between words, as indices of hashed weights, and scores of arcs and of their labels.
 
-A word is a row of codes (hashes of its word, tag, suffix, stem and preposition) and its kind. Row ``PAD`` of
-a sentence is the root, and rows before the root and after the last word are the sentence's boundaries. A
-feature is a hash of its template and values, truncated to the number of bits of the weights.
+A word is a row of codes (hashes of its word, tag, suffix, stem, preposition and conjunction; numbers that
+describe its place among the verbs and punctuation) and its kind. Row ``PAD`` of a sentence is the root, and
+rows before the root and after the last word are the sentence's boundaries. A feature is a hash of its
+template and values, truncated to the number of bits of the weights.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ Weights = NDArray[np.float32]
 Places = NDArray[np.int32]
 
 PAD = 2  # rows before the root, and after the last word
-WORD, TAG, SUFFIX, STEM, CASE = range(5)  # columns of codes
-COLUMNS = 5
+WORD, TAG, SUFFIX, STEM, CASE, JOINED, EARLIER, LATER, PAIRED = range(9)  # columns of codes
+COLUMNS = 9
 OTHER, VERB, PUNCTUATION, ADPOSITION, CONJUNCTION = range(5)  # kinds of words
+AUXILIARY_REACH = 3  # words from a verb to an auxiliary before it
 CASE_REACH = 6  # words from a word to the preposition before it
 MOST_BETWEEN = 48  # tags and words between two words
 MOST_FEATURES = 256  # of an arc
@@ -63,16 +65,39 @@ def _bucket(distance: int) -> int:
 
 
 @jit
-def add_cases(codes: Integers, kinds: Integers, offsets: Integers) -> None:
-    """Write the preposition before each word, if no verb or punctuation is between them, as its case."""
+def add_context(codes: Integers, kinds: Integers, offsets: Integers) -> None:
+    """Write the columns of words that depend on other words of the sentence.
+
+    ``CASE`` is the preposition or subordinating word before a word, if no verb or punctuation is between
+    them (an auxiliary is allowed before a verb); ``JOINED`` is the coordinating conjunction before it;
+    ``EARLIER`` and ``LATER`` are the numbers of verbs before and after it, at most 3. ``PAIRED`` tells
+    whether the same punctuation occurs earlier an even or odd number of times, and whether later.
+    """
     for s in range(len(offsets) - 1):
-        first = offsets[s] + PAD + 1
-        for m in range(first, offsets[s + 1] - PAD):
+        first, last = offsets[s] + PAD + 1, offsets[s + 1] - PAD
+        verbs = 0
+        for m in range(first, last):
+            codes[m, EARLIER] = min(verbs, 3)
+            verbs += kinds[m] == VERB
+            open_case = open_join = True
             for k in range(m - 1, max(first, m - CASE_REACH) - 1, -1):
-                if kinds[k] == ADPOSITION:
+                if kinds[k] == ADPOSITION and open_case:
                     codes[m, CASE] = codes[k, WORD]
-                if kinds[k] != OTHER:
-                    break
+                if kinds[k] == CONJUNCTION and open_join:
+                    codes[m, JOINED] = codes[k, WORD]
+                auxiliary = kinds[k] == VERB and kinds[m] == VERB and m - k <= AUXILIARY_REACH
+                open_case = open_case and (kinds[k] == OTHER or auxiliary)
+                open_join = open_join and (kinds[k] in (OTHER, ADPOSITION) or auxiliary)
+        for m in range(first, last):
+            verbs -= kinds[m] == VERB
+            codes[m, LATER] = min(verbs, 3)
+            if kinds[m] == PUNCTUATION:
+                earlier = later = 0
+                for k in range(first, last):
+                    same = codes[k, WORD] == codes[m, WORD]
+                    earlier += same and k < m
+                    later += same and k > m
+                codes[m, PAIRED] = 1 + min(earlier, 2 - earlier % 2) + 3 * min(later, 1)
 
 
 @jit
@@ -153,6 +178,20 @@ def arc_features(
     n = _both(_triple(48, ht, mt, marks), direction, far, bits, out, n)
     n = _both(_four(49, ht, mt, verbs, mw), direction, far, bits, out, n)
     n = _both(_four(50, ht, mt, verbs, hw), direction, far, bits, out, n)
+    low, high = min(h, m), max(h, m)
+    outside = codes[low, EARLIER] + 4 * codes[high, LATER]
+    hc, join, pair = codes[h, CASE], codes[m, JOINED], codes[m, PAIRED]
+    alike = 2 * (hs == ms) + (ht == mt)
+    n = _both(_triple(52, ht, mt, outside), direction, far, bits, out, n)
+    n = _both(_four(53, ht, mw, outside, pair), direction, far, bits, out, n)
+    n = _both(_triple(54, ht, hc, mt), direction, far, bits, out, n)
+    n = _both(_four(55, ht, hc, mw, outside), direction, far, bits, out, n)
+    n = _both(_four(56, ht, mw, pair, passed), direction, far, bits, out, n)
+    n = _both(_triple(57, hw, mt, outside), direction, far, bits, out, n)
+    n = _both(_four(58, ht, mw, ml, mr), direction, far, bits, out, n)
+    n = _both(_triple(59, ht, mt, join), direction, far, bits, out, n)
+    n = _both(_four(60, ht, mt, join, passed + 64 * alike), direction, far, bits, out, n)
+    n = _both(_four(61, ht, mt, verbs, outside), direction, far, bits, out, n)
     for k in range(found):
         out[n] = place(_triple(51, ht, between[k], mt), direction, bits)
         n += 1

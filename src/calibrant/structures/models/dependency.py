@@ -30,10 +30,11 @@ from calibrant.structures.models.dependency_encoding import EncodedSentences, en
 from calibrant.structures.posterior.dependency import DependencyPosterior, check_tree
 
 Weights = NDArray[np.float32]
-KIND, VERSION = "dependency", 1
+KIND, VERSION = "dependency", 2
 FEWEST_BITS, MOST_BITS = 8, 26
 MOST_DROPPED = 0.9
 REPORT_EVERY = 500  # sentences
+FIRST_SQUARES = 1.0  # of each slope before the first step, so that rare features take small steps
 LARGEST = 1024  # temperature; the smallest is its inverse
 FEWEST_WORDS = 20  # in which most tags must be known
 
@@ -74,8 +75,9 @@ class DependencyModel:
     P(tree | words, tags) is proportional to exp(sum over words of w . f(head, word)); a tree has one root.
     Labels are independent given the arcs: P(label | arc) is proportional to exp(v_label . g(head, word)).
     Features follow McDonald et al. (2005) and Koo et al. (2008): the two words and tags, their neighbors'
-    tags and words, suffixes, stems, a word's preposition, and the tags, verbs and punctuation between the
-    two, each combined with direction and distance. Features are hashed to 2^bits weights.
+    tags and words, suffixes, stems, a word's preposition and conjunction, the tags, verbs and punctuation
+    between the two, and the verbs outside, each combined with direction and distance. Tags of punctuation and
+    particles include the word. Features are hashed to 2^bits weights.
 
     The interface: ``fit(sentences, tags, heads, relations)``; ``posterior(sentences, tags)`` returns a
     `DependencyPosterior` with ``names = model.relations``; ``predict(sentences, tags)`` returns heads and
@@ -141,9 +143,9 @@ class DependencyModel:
         bits: int = 22,
         label_bits: int = 16,
         least: int = 3,
-        epochs: int = 6,
+        epochs: int = 5,
         batch: int = 4,
-        rate: float = 0.05,
+        rate: float = 0.03,
         l1: float = 0.0,
         l2: float = 0.005,
         dropout: float = 0.0,
@@ -395,12 +397,11 @@ class DependencyModel:
         --------
         >>> DependencyModel.from_state({"kind": "dependency", "version": 99})
         Traceback (most recent call last):
-        calibrant.exceptions.FormatError: the model's state has version 99: this release reads version 1
+        calibrant.exceptions.FormatError: the model's state has version 99: this release reads version 2
         """
         check_kind(state, KIND, VERSION)
         with reading_state():
-            given = {"dropout": 0.0, **state}  # which the first models lack
-            model = cls(**{name: given[name] for name in Settings.__dataclass_fields__})
+            model = cls(**{name: state[name] for name in Settings.__dataclass_fields__})
             model.relations = tuple(distinct_strings(state["relations"], "relations"))
             model.tags = tuple(distinct_strings(state["tags"], "tags"))
             require(bool(model.relations and model.tags), "relations or tags are missing")
@@ -464,6 +465,7 @@ def _trained(
     size = 1 << settings.bits
     weight, squares, gradient, drift = np.zeros((4, size), np.float32)
     touched, marked = np.zeros(size, np.int32), np.zeros(size, np.bool_)
+    squares += FIRST_SQUARES
     label_weight, label_squares = np.zeros((2, 1 << settings.label_bits, label_count), np.float32)
     random, count = generator(settings.seed), len(text.offsets) - 1
     losses, step, total = [], 1, count * settings.epochs

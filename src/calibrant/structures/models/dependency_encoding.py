@@ -19,6 +19,8 @@ LONGEST_STEM = 5  # characters
 LONGEST_SUFFIX = 3
 VERBS, PUNCTUATION = ("V", "AUX", "MD"), ("PUNCT", "SYM", "NFP", "HYPH", "-LRB-", "-RRB-")
 ADPOSITIONS, CONJUNCTIONS = ("ADP", "IN", "TO", "SCONJ"), ("CCONJ", "CC")
+CLOSED = frozenset({"PUNCT", "PART", "CCONJ"})
+QUESTIONS, QUESTION = ("PRON", "DET", "ADV"), ("wh", "that", "how")
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ def encode(
     codes[start + kernel.PAD] = edges[1]
     flat, flat_tags = list(chain.from_iterable(sentences)), list(chain.from_iterable(tags))
     codes[words], kinds[words] = _codes(flat, flat_tags, frequent)
-    kernel.add_cases(codes, kinds, offsets)
+    kernel.add_context(codes, kinds, offsets)
     return EncodedSentences(codes, kinds, offsets, words)
 
 
@@ -82,12 +84,14 @@ def _codes(words: Sequence[str], tags: Sequence[str], frequent: Integers | None)
     own = np.empty((len(table), kernel.COLUMNS), np.int64)
     own[:, kernel.WORD] = form
     own[:, kernel.SUFFIX], own[:, kernel.STEM] = table[:, 2], table[:, 3]
-    own[:, kernel.TAG] = [code_of(tag) for tag in tags]
-    own[:, kernel.CASE] = 0
+    own[:, kernel.TAG] = [code_of(refined(tag, word)) for tag, word in zip(tags, words, strict=True)]
+    own[:, kernel.CASE :] = 0
     kinds = np.array([kind_of(tag) for tag in tags], np.int64)
     kinds[(table[:, 4] == 1) & (kinds == kernel.OTHER)] = kernel.PUNCTUATION
     # Each column has its own codes, and all bits of a code depend on the text.
-    return _spread(own * kernel.COLUMNS + np.arange(kernel.COLUMNS)), kinds
+    hashed = _spread(own * kernel.COLUMNS + np.arange(kernel.COLUMNS))
+    hashed[:, kernel.CASE :] = 0
+    return hashed, kinds
 
 
 def _spread(values: Integers) -> Integers:
@@ -111,6 +115,20 @@ def word_codes(word: str) -> tuple[int, int, int, int, int]:
         code_of(lower[:LONGEST_STEM]),
         int(not any(map(str.isalnum, word))),
     )
+
+
+@lru_cache(maxsize=1 << 17)
+def refined(tag: str, word: str) -> str:
+    """Return the tag with the word, for punctuation and particles, or with a mark of interrogative words.
+
+    The tags of Universal Dependencies do not tell a comma from a period, or "to" from "not".
+    """
+    coarse, lower = tag.partition("|")[0], word.lower()
+    if coarse in CLOSED:
+        return f"{tag} {lower[:LONGEST_STEM]}"
+    if coarse in QUESTIONS and lower.startswith(QUESTION):
+        return f"{tag} wh"
+    return tag
 
 
 @lru_cache(maxsize=1 << 12)
