@@ -17,7 +17,7 @@ from calibrant.events.cli._events import store_of
     "sample",
     cls=Command,
     short_help="Draw documents to read, to correct the counts by them.",
-    epilog="Example: calibrant events sample store --country IRQ --size 200 -o readings.csv",
+    epilog="Example: calibrant events sample current-events --country IRQ --size 200 -o readings.csv",
 )
 @click.argument("store", metavar="STORE")
 @click.option("-o", "--output", metavar="OUT", required=True, help=WRITES)
