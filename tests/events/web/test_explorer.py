@@ -20,7 +20,6 @@ from calibrant.events import event_table
 from calibrant.events.files.store import StoredCount, StoredDocument
 from calibrant.events.files.store_parts import part_digest
 from calibrant.events.web import Explorer
-from calibrant.events.web._html import render
 from calibrant.events.web.pages.document import Pair, why_below_one
 from calibrant.exceptions import FormatError, InputError
 from tests.quantities import limits
@@ -137,9 +136,9 @@ def test_a_mention_of_another_country_that_blocks_is_named() -> None:
 
 
 def test_the_most_probable_country_of_a_document_is_first_and_its_pair_stands_out(
-    explorer: Explorer,
+    explorer: Explorer, page_of: PageOf
 ) -> None:
-    shown = render(explorer.document("a"))
+    shown = page_of(explorer, "/document?id=a")
     assert shown.index("probability <b>50 %") < shown.index("probability <b>25 %")
     assert shown.count('class="decides"') == 2
 

@@ -51,7 +51,7 @@ class Readings:
     labels : list
         Answer to each document, None if it was not read.
     role : str or None
-        What is counted, as in a store; None if the table does not say.
+        Role that is counted, as in a store; None if the table has no such column.
 
     Raises
     ------
