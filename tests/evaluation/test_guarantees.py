@@ -175,7 +175,7 @@ def test_clusters_of_one_row_are_clusters_and_dependent_rows_count_less() -> Non
         ({"loss": [0, 1.5]}, r"loss\[1\] is 1.5"),
         ({"loss": [0, 0.5], "missed": True}, r"loss\[1\] is 0.5"),
         ({"loss": [0, 0.5], "two_sided": True}, r"loss\[1\] is 0.5"),
-        ({"missed": True, "two_sided": True}, "exclude each other"),
+        ({"missed": True, "two_sided": True}, "a threshold limits one risk"),
         ({"score": [0.1, np.nan]}, "score"),
         ({"score": [0.1]}, "1"),
         ({"cluster_size": 3}, "there are no clusters"),

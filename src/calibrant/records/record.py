@@ -21,8 +21,7 @@ from calibrant.records.formats import Cell, Column, PValue, Signed, Table, Undef
 from calibrant.records.words import counted, decimal, first_line, interval, lower, percent, setting
 
 SCHEMA_VERSION = 1
-MOST_ROWS = 30  # of the main table, where nothing else is shown
-ALL_ROWS = 40  # a table of up to so many rows is shown whole: a few that are missing are not noticed
+MOST_ROWS, ALL_ROWS = 30, 40  # of a main table shown alone: 30 rows, or all of at most 40
 WIDTH = 100  # of a summary
 MOST_NAMED = 3  # rows that share a warning
 # Cells of a number and its interval that a row shows.
@@ -93,12 +92,11 @@ class Printed:
         once, said, lines = self._said_once(), set[str](), []
         for table in tables:
             # A row's warning has the row's name before it.
-            notes = table.notes
-            texts = [next((text for text in once if note.endswith(f": {text}")), note) for note in notes]
-            notes = tuple(note for note, text in zip(notes, texts, strict=True) if text not in said)
+            texts = [next((one for one in once if note.endswith(f": {one}")), note) for note in table.notes]
+            notes = tuple(note for note, text in zip(table.notes, texts, strict=True) if text not in said)
             said |= once & {*texts}
-            few = None if len(table.rows) <= ALL_ROWS else MOST_ROWS
-            rows = most if most and table.most else table.most if full else table.most or few
+            few = MOST_ROWS if len(table.rows) > ALL_ROWS and not full else None
+            rows = most if most and table.most else table.most or few
             lines.append(replace(table, notes=notes, most=rows).to_text(meanings=meanings))
         summary = "" if full else self.summary()
         return "\n".join([*lines, *(["\n".join(wrap(summary, WIDTH)) + "\n"] if summary else [])])

@@ -109,7 +109,7 @@ def test_items_that_repeat_are_clusters() -> None:
         ({}, {"risk": 0}, "risk is 0"),
         ({}, {"risk": 1.0}, "risk is 1"),
         ({}, {"delta": 1}, "delta is 1"),
-        ({}, {"missed": True, "two_sided": True}, "exclude each other"),
+        ({}, {"missed": True, "two_sided": True}, "a threshold limits one risk"),
         ({}, {"loss": "loss", "missed": True}, "has no events"),
         ({}, {"by": "region"}, "no column 'region'"),
         ({}, {"cluster_size": 5}, "there are no clusters"),
