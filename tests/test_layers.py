@@ -169,7 +169,7 @@ BUDGET = {
     "plugins": 98,
     "progress": 14,
     "recalibrate": 5854,
-    "records": 1910,
+    "records": 1908,
     "results": 3002,
     "seeds": 69,
     "structures": 23160,
