@@ -45,8 +45,8 @@ stores of four years, of which readers see {readings} documents drawn by `calibr
 
 `python scripts/reading_coverage.py` writes this page.
 
-| store | design | readings | all | years | quarters | misses | model alone |
-|---|---|---:|---:|---:|---:|---:|---:|
+| store | readings | all | years | quarters | misses | model alone |
+|---|---:|---:|---:|---:|---:|---:|
 """
 
 
@@ -72,18 +72,16 @@ def write_store(folder: Path, kind: str, rng: np.random.Generator) -> np.ndarray
     return truth
 
 
-def cell(kind: str, design: str, readings: int, count: int) -> dict[str, float]:
+def cell(kind: str, readings: int, count: int) -> dict[str, float]:
     """Return the percentages of one row."""
-    rng = np.random.default_rng([list(STORES).index(kind), readings, design == "simple"])
+    rng = np.random.default_rng([list(STORES).index(kind), readings, 1])
     hits: dict[str, list[bool]] = {"all": [], "year": [], "quarter": []}
     warned: dict[str, list[bool]] = {"all": [], "year": [], "quarter": []}
     misses, alone = [], []
     with tempfile.TemporaryDirectory() as folder:
         truth = write_store(Path(folder, "store"), kind, rng)
         for seed in range(count):
-            drawn = sample_readings(
-                Path(folder, "store"), country="IRQ", size=readings, design=design, seed=seed
-            ).table
+            drawn = sample_readings(Path(folder, "store"), country="IRQ", size=readings, seed=seed).table
             items = [int(item) for item in drawn["item"].to_pylist()]
             labels = pa.array(["yes" if truth[item] else "no" for item in items])
             table = drawn.append_column("label", labels)
@@ -126,15 +124,13 @@ def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     lines = [TITLE.format(readings="100, 200 or 400", count=count)]
     for kind in STORES:
-        for design in ("uncertainty", "simple"):
-            for readings in READINGS:
-                row = cell(kind, design, readings, count)
-                cells = [
-                    f"{row[name]:.1f} ({row[f'{name} warned']:.0f})" for name in ("all", "year", "quarter")
-                ]
-                cells += ["–" if np.isnan(row["misses"]) else f"{row['misses']:.1f}", f"{row['alone']:.0f}"]
-                lines.append(f"| {kind} | {design} | {readings} | {' | '.join(cells)} |\n")
-                print(lines[-1], end="", flush=True)
+        for readings in READINGS:
+            row = cell(kind, readings, count)
+            parts = ("all", "year", "quarter")
+            cells = [f"{row[name]:.1f} ({row[f'{name} warned']:.0f})" for name in parts]
+            cells += ["–" if np.isnan(row["misses"]) else f"{row['misses']:.1f}", f"{row['alone']:.0f}"]
+            lines.append(f"| {kind} | {readings} | {' | '.join(cells)} |\n")
+            print(lines[-1], end="", flush=True)
     PAGE.write_text("".join(lines), encoding="utf-8")
 
 

@@ -26,7 +26,6 @@ from calibrant.events.cli._events import store_of
     leave=("store", "output"),
     country="CODE",
     size=click.IntRange(min=1),
-    design=click.Choice(["uncertainty", "simple"]),
     previous="FILE",
     documents="DOCS",
     seed=click.IntRange(min=0),
