@@ -51,7 +51,7 @@ class CoefficientPilot:
         ...     Problem("linear", ["1", "x"], x, guess, rows, x[rows], y[rows], np.full(100, 0.05)), 1
         ... )
         >>> round(pilot.whole, 1), round(pilot.left, 1)
-        (1.2, 0.2)
+        (1.0, 0.1)
         """
         every = _spread(problem, fit(problem, "labels"), term)
         rest = _spread(problem, fit(problem, "recalibrated"), term)

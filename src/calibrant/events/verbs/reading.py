@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
@@ -23,9 +23,6 @@ from calibrant.progress import Progress
 from calibrant.records import Quantity
 from calibrant.seeds import Seed
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 KEPT = ("country", "role", "date", "score")
 UNREAD = (
     "read the documents with `calibrant explore STORE --readings FILE`, or write yes, no or unclear into it"
@@ -34,7 +31,7 @@ WHOLE = "all"
 OTHER_STORE = "give the readings of this store"
 
 
-def document_scores(store: str | os.PathLike[str] | EventStore, country: str) -> pa.Table:
+def document_scores(store: str | os.PathLike[str] | EventStore, country: str) -> Any:
     """Return the probability that each document of a store counts for a country, 0 if it never does.
 
     Parameters

@@ -225,7 +225,8 @@ def serve(
 
     Examples
     --------
-    >>> serve(None, token="secret")
+    >>> from calibrant.data import event_store
+    >>> serve(Explorer(event_store("reuters-21578")), token="secret")
     Traceback (most recent call last):
     calibrant.exceptions.InputError: the token is too short: give a token of at least 16 characters
     """
