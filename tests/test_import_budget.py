@@ -172,7 +172,8 @@ entered = set()
 
 def note(frame, event, argument):
     code = frame.f_code
-    if event == "call" and "calibrant" in code.co_filename and code.co_flags & 1 and "<" not in code.co_name:
+    ours = "src/calibrant/" in code.co_filename  # a clone may be named calibrant, and contain .venv
+    if event == "call" and ours and code.co_flags & 1 and "<" not in code.co_name:
         entered.add((code.co_filename, code.co_qualname))
 
 from calibrant.cli import main
