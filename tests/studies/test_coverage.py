@@ -53,7 +53,7 @@ def six_cells() -> list[dict[str, Any]]:
     """Two transforms of three designs of common events, as `make test` can afford them."""
     chosen = [
         design
-        for design in designs("grid", replications=400, peers=False)
+        for design in designs("grid", replications=200, peers=False)
         if isinstance(design, PairsDesign)
         and design.n == 2_000
         and any(
@@ -80,7 +80,7 @@ def test_calibrated_cells_reach_zero(six_cells: list[dict[str, Any]]) -> None:
 def test_the_test_of_calibration_keeps_its_size(six_cells: list[dict[str, Any]]) -> None:
     for row in six_cells:
         if calibrated(row):
-            assert 2.8 <= row["rejected"] <= 7.2  # 400 replications: 5 % plus and minus 2.2
+            assert 1.9 <= row["rejected"] <= 8.1  # 200 replications: 5 % plus and minus 3.1
 
 
 def test_intervals_are_about_as_wide_as_they_would_be_if_the_variance_were_known(
@@ -92,15 +92,20 @@ def test_intervals_are_about_as_wide_as_they_would_be_if_the_variance_were_known
 
 
 ESTIMATED = [  # the error must be estimated there, not only refused
-    ("repeated", "300 items x 20 labels; logits x 0.5", 6_000),
-    ("repeated", "2,000 items, 20 % with 50 labels; logits x 0.5", 21_600),
     ("repeated", "200 documents of 1 to 40 sentences; logits x 0.5", 1_580),
-    ("rare", "N(-10, 3), logits x 0.5 - 3", 28_000),
-    ("rare", "N(-6, 2), logits x 0.7; 400 items x 20 labels", 8_000),
     ("rounding", "Beta(0.5, 0.5), k = 0.1; 1 digit", 2_000),
-    ("weights", "Beta(0.5, 0.5); random pairs weigh 20", 2_000),
     ("sawteeth", "teeth of 20 bins", 2_000),
-    ("differences", "logits x 2 and calibrated; 300 items x 20 labels", 6_000),
+    *(
+        pytest.param(*cell, marks=pytest.mark.slow)
+        for cell in [
+            ("repeated", "300 items x 20 labels; logits x 0.5", 6_000),
+            ("repeated", "2,000 items, 20 % with 50 labels; logits x 0.5", 21_600),
+            ("rare", "N(-10, 3), logits x 0.5 - 3", 28_000),
+            ("rare", "N(-6, 2), logits x 0.7; 400 items x 20 labels", 8_000),
+            ("weights", "Beta(0.5, 0.5); random pairs weigh 20", 2_000),
+            ("differences", "logits x 2 and calibrated; 300 items x 20 labels", 6_000),
+        ]
+    ),
 ]
 
 
