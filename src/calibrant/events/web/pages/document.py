@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -12,6 +13,8 @@ from calibrant.events.web._share import share
 from calibrant.events.web.pages._page import Page
 from calibrant.records.record import plain
 
+END = re.compile(r"(?<!\b[A-Z])[.!?][\"'”’)]*\s+|\n+")  # of a sentence
+LONGEST_LINE = 300  # characters on either side of a mention
 DIGITS = 9  # of differences of proportions
 NO_TEXT = (
     "The store contains no texts. To show them, start the explorer with the file of the run's documents "
@@ -97,6 +100,29 @@ def pairs_of(evidence: Sequence[StoredEvidence], text: str | None) -> tuple[Pair
     )
 
 
+def line_of(text: str, span: tuple[int, int]) -> tuple[str, str, str]:
+    """Return the sentence around a mention: the words before it, its own, and those after it.
+
+    Sentences end at a line break, and at a full stop, question mark or exclamation mark before a blank,
+    unless it follows a single capital letter, as in U.S. At most 300 characters of either side are returned.
+
+    Examples
+    --------
+    >>> line_of("They left. U.S. planes attacked two towns. Many fled.", (11, 22))
+    ('', 'U.S. planes', 'attacked two towns.')
+    """
+    start, end = span
+    begin = max((match.end() for match in END.finditer(text, 0, start)), default=0)
+    stop = END.search(text, max(start, end - 1))
+    last = len(text) if stop is None else stop.end()
+    before, after = " ".join(text[begin:start].split()), " ".join(text[end:last].split())
+    if len(before) > LONGEST_LINE:
+        before = f"… {before[-LONGEST_LINE:].partition(' ')[2]}"
+    if len(after) > LONGEST_LINE:
+        after = f"{after[:LONGEST_LINE].rpartition(' ')[0]} …"
+    return before, " ".join(text[start:end].split()), after
+
+
 def pieces_of(text: str, pairs: Sequence[Pair]) -> tuple[Piece, ...]:
     """Return the text, split where a mention begins or ends."""
     mentions, agents = [pair.mention_span for pair in pairs], [pair.agent_span for pair in pairs]
@@ -116,6 +142,12 @@ def pieces_of(text: str, pairs: Sequence[Pair]) -> tuple[Piece, ...]:
         )
         for start, end in pairwise(cuts)
     )
+
+
+def decisive(country: str, pairs: Sequence[Pair], text: str | None) -> tuple[str, str, str] | None:
+    """Return the sentence with the agent of a country's most probable pair; None without a fitting text."""
+    own = next((pair for pair in pairs if pair.country == country), None)
+    return None if own is None or text is None or own.agent is None else line_of(text, own.agent_span)
 
 
 def note_of(text: str | None, pairs: Sequence[Pair]) -> str:
@@ -209,6 +241,9 @@ class DocumentCount:
     why
         Sentences on why the probability is below 1, as far as the stored evidence shows it; empty for pairs
         of countries.
+    line
+        Sentence with the agent (or target) of the most probable pair, as `line_of` returns it; None without a
+        text or a pair.
     """
 
     country: str
@@ -218,6 +253,7 @@ class DocumentCount:
     samples: int
     best: bool
     why: tuple[str, ...] = ()
+    line: tuple[str, str, str] | None = None
 
 
 @dataclass(frozen=True)
