@@ -37,6 +37,7 @@ from calibrant.events.files.store_parts import (
     ENTITIES,
     LIGHT,
     Manifest,
+    StoredArc,
     StoredCount,
     StoredDocument,
     StoredEvidence,
@@ -51,7 +52,15 @@ from calibrant.exceptions import FormatError, InputError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Counts", "EventStore", "Manifest", "StoredCount", "StoredDocument", "StoredEvidence"]
+__all__ = [
+    "Counts",
+    "EventStore",
+    "Manifest",
+    "StoredArc",
+    "StoredCount",
+    "StoredDocument",
+    "StoredEvidence",
+]
 
 Days = NDArray[np.datetime64]
 
