@@ -36,6 +36,7 @@ from calibrant.events.web.pages.document import (
     note_of,
     pairs_of,
     why_below_one,
+    why_uncertain,
 )
 from calibrant.events.web.pages.documents import LISTED, ORDERS, DocumentsPage, ListedDocument
 from calibrant.events.web.pages.overview import TOP, OverviewPage
@@ -430,19 +431,23 @@ class Explorer:
         stored = self.document_of(name)
         pairs = pairs_of(stored.evidence, stored.text)
         counts = sorted((self._document_count(int(row)) for row in rows), key=lambda each: -each.probability)
-        counts = [replace(each, line=decisive(each.country, pairs, stored.text)) for each in counts]
-        if self.about.role != DYAD:
-            names = {each.country: each.name for each in counts}
-            counts = [
-                replace(each, why=why_below_one(each.country, each.probability, pairs, names))
-                for each in counts
-            ]
+        sampled = self._store.manifest.settings.get("trees") == "sampled"
+        names = {each.country: each.name for each in counts}
+        first = {pair.country: pair for pair in reversed(pairs)}
+        explained = []
+        for each in counts:
+            why: tuple[str, ...] = ()
+            if self.about.role != DYAD:
+                why = why_below_one(each.country, each.probability, pairs, names)
+            if each.country in first:
+                why += why_uncertain(first[each.country], sampled=sampled)
+            explained.append(replace(each, why=why, line=decisive(each.country, pairs, stored.text)))
         return DocumentPage(
             about=self.about,
             id=name,
             date=str(self.counts.day[rows[0]]),
             title=stored.title,
-            counts=tuple(counts),
+            counts=tuple(explained),
             pairs=pairs,
             text=stored.text,
             note=note_of(stored.text, pairs),
