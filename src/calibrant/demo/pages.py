@@ -271,7 +271,7 @@ def _counted(demo: Demonstration) -> StoryStep:
     series = list(by_country.items())
     years = [row.period for row in series[0][1]]
     totals = " and ".join(
-        f"{sum(row.best or 0 for row in rows):,} for {country} (expected count: "
+        f"{sum(row.best for row in rows if row.best is not None):,} for {country} (expected count: "
         f"{sum(row.count.estimate or 0.0 for row in rows):,.0f})"
         for country, rows in series
     )
