@@ -157,7 +157,7 @@ BUDGET = {
     "demo": 639,
     "estimation": 15485,
     "evaluation": 15081,
-    "events": 10258,
+    "events": 10259,
     "exceptions": 157,
     "io": 12739,
     "lazy": 64,
