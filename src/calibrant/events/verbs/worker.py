@@ -7,12 +7,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from calibrant.events.counting import candidates
 from calibrant.events.extraction import DocumentEvents, extract
 from calibrant.events.files.dated import is_conllu
 from calibrant.events.files.dated_text import DatedText, joined
@@ -25,10 +26,11 @@ from calibrant.exceptions import InputError
 from calibrant.structures.documents import Document
 from calibrant.structures.files.english import ENGLISH, load_english_parser
 from calibrant.structures.models.coreference import CoreferenceModel
+from calibrant.structures.models.english import EnglishParser
+from calibrant.structures.models.mentions import detect_mentions
 from calibrant.structures.verbs.coreference_source import open_model
 
 if TYPE_CHECKING:
-    from calibrant.structures.models.english import EnglishParser
     from calibrant.structures.models.parsing import TextParser
 
     AnyParser = EnglishParser | TextParser
@@ -110,10 +112,10 @@ class Extractor:
             skipped = self.settings.skip and not self._may_count(item)
         if skipped:
             return Extracted(StoredDocument(item.id, item.date, skipped=True), Counter())
-        with self._alone:
-            document, places = self.parsed(item)
-        uses = uses_of(document, self.settings.rules)
         settings = self.settings
+        with self._alone:
+            document, places = self.parsed_if_acting(item) if settings.skip else self.parsed(item)
+        uses = uses_of(document, settings.rules)
         events = extract(
             document,
             lambda asked: self.model.posterior([asked]),
@@ -142,6 +144,25 @@ class Extractor:
     def words(self, item: DatedText) -> Iterable[list[str]]:
         """Return the words of each sentence, before anything is parsed."""
         return words_of(item, self._parser)
+
+    def parsed_if_acting(self, item: DatedText) -> tuple[Document, Places]:
+        """Return `parsed`; only the sentences with a verb of the rules if it has no agent or target.
+
+        The other sentences could only describe the agent. Most texts with such a verb have none, and are
+        parsed no further.
+        """
+        parser = self._parser
+        if item.document is not None or not isinstance(parser, EnglishParser):
+            return self.parsed(item)
+        sentences, places = parser.sentences(item.text)
+        document = Document(item.id, sentences, date=item.date.isoformat())
+        triggers, own = self.settings.rules.triggers, self.settings.possessive_endings
+        first = [words for words in sentences if any(word.lower().startswith(triggers) for word in words)]
+        part = parser.trees(replace(document, sentences=first))
+        part = replace(part, mentions=detect_mentions(part, possessive_endings=own))
+        if not len(candidates(part, self.lexicon, self.settings.rules).agents):
+            return part, places
+        return parser.trees(document), places
 
     def parsed(self, item: DatedText) -> tuple[Document, Places]:
         """Return a document with trees, and the places of its words in the text."""

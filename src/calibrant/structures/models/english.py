@@ -186,6 +186,7 @@ class EnglishParser:
         self, splitter: ChainTagger, tagger: ChainTagger, parser: DependencyModel, lemmas: Lemmas
     ) -> None:
         self._tokenizer = blank_tokenizer()
+        self._last: tuple[str, list[Paragraph]] | None = None
         self._splitter, self._tagger, self._parser, self._lemmas = splitter, tagger, parser, lemmas
 
     @property
@@ -201,8 +202,14 @@ class EnglishParser:
         text
             Text of a document.
         """
-        for words, _ in paragraphs(text, self._tokenizer):
+        for words, _ in self._paragraphs(text):
             yield words
+
+    def _paragraphs(self, text: str) -> list[Paragraph]:
+        """Return `paragraphs`; those of the last text are kept, since it is often parsed next."""
+        if self._last is None or self._last[0] != text:
+            self._last = text, list(paragraphs(text, self._tokenizer))
+        return self._last[1]
 
     def sentences(self, text: str) -> tuple[list[list[str]], list[list[Place]]]:
         """Return the words of each sentence of a text, and their places.
@@ -212,7 +219,7 @@ class EnglishParser:
         text
             Text of a document.
         """
-        parts = list(paragraphs(text, self._tokenizer))
+        parts = self._paragraphs(text)
         sentences, places = [], []
         starts = self._splitter.predict([words for words, _ in parts]) if parts else []
         for (words, where), tags in zip(parts, starts, strict=True):
