@@ -343,7 +343,7 @@ class Done:
                 yield item
 
     def notes(self) -> list[str]:
-        """Return notes on documents that are repeated, changed, foreign or empty, and on verbs used as nouns."""
+        """Return notes on repeated, changed, foreign and empty documents, and on verbs used as nouns."""
         notes = []
         for names, one, more, what in (
             (self.repeats, "has", "have", "the same text as an earlier one; each counts separately"),
