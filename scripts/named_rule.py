@@ -171,7 +171,7 @@ def tables() -> dict[str, str]:
         for truth in (verb, any_words):
             cells.append(shown(sample.ratio(sample.total(truth * score), sample.total(truth))))
         rules.append(f"| {title} | {' | '.join(cells)} |")
-    for title, truth in (("says so with a verb of the rules", verb), ("says so in any words", any_words)):
+    for title, truth in (("states with a verb of the rules", verb), ("states in any words", any_words)):
         rules.append(f"| the text {title} | {shown(sample.mean(sample.total(truth)), 1000, 1)} | | | | |")
     gain = (pairs["named"] - pairs["entity"]).clip(lower=0)
     added = ["| | a verb of the rules | any words |", "|---|---|---|"]
