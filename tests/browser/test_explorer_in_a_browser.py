@@ -88,6 +88,7 @@ def chromium(url: str, profile: Path, *options: str) -> subprocess.CompletedProc
 PAGES = {
     "overview": "/",
     "weeks": "/?by=week&rates=1",
+    "years": "/?from=2001&to=2002&own=1",
     "country": "/country?country=USA&by=month",
     "comparison": "/compare?first=USA&second=IRQ&by=quarter",
     "documents": "/documents?country=USA&by=year&period=2002",
@@ -159,6 +160,19 @@ def test_nothing_sticks_out_at_any_width(
     found = re.search(r'<pre id="facts">(.+?)</pre>', dom)
     assert found is not None, "the page did not load"
     assert found[1].split() == ["true"]
+
+
+def test_a_range_of_years_can_be_chosen_and_left(address: str, profile: Path) -> None:
+    shown = chromium(address + "/country?country=USA&by=year&from=2002&to=2003", profile, "--dump-dom").stdout
+    form = defined(re.search(r'<form class="years".*?</form>', shown, re.DOTALL))[0]
+    assert re.findall(r"<option selected[^>]*>(\d+)", form) == ["2002", "2003"]
+    assert re.findall(r'type="hidden" name="(\w+)" value="(\w+)"', form) == [
+        ("by", "year"),
+        ("country", "USA"),
+    ]
+    assert ">2001</a>" not in shown
+    whole = unescape(defined(re.search(r'href="([^"]*)">all years', form))[1])
+    assert ">2001</a>" in chromium(address + whole, profile, "--dump-dom").stdout
 
 
 def test_links_lead_from_a_period_to_a_document(address: str, profile: Path) -> None:

@@ -9,13 +9,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
+from matplotlib.patches import StepPatch
+from matplotlib.path import Path as Path_
 from msgspec.structs import replace
 
-from calibrant.events.plots import event_series
+from calibrant.events.plots import corrected_series, event_series
+from calibrant.events.results.corrected import CorrectedEvents, CorrectedPeriod
 from calibrant.events.results.events import FEW_SAMPLES, UNFINISHED, EventCount, EventTable
 from calibrant.events.verbs import figures
+from calibrant.exceptions import InputError
 from calibrant.plots import inline_svg, render
 from calibrant.records import Quantity
 from tests.figures import misplaced
@@ -28,6 +31,7 @@ def table(countries: int, periods: Sequence[str] = YEARS) -> EventTable:
     rows = tuple(
         EventCount(
             country=f"C{code}",
+            name=f"Country {code}",
             period=period,
             documents=9,
             matched=2,
@@ -88,7 +92,7 @@ def test_a_narrow_figure_has_fewer_panels_per_row(
     width: float, rows: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(
-        figures, "event_table", lambda store: table(5, [f"2022-W{k:02}" for k in range(1, 30)])
+        figures, "counted_events", lambda store: table(5, [f"2022-W{k:02}" for k in range(1, 30)])
     )
     made: list[Figure] = []
     monkeypatch.setattr(figures, "save_figure", lambda figure, output, width: made.append(figure))
@@ -109,19 +113,55 @@ def test_no_text_has_a_colour_of_its_own_on_a_page() -> None:
 def test_periods_without_documents_are_gaps(rates: bool) -> None:
     years = [str(year) for year in range(2001, 2008)]
     whole = table(1, years)
-    zero, gaps = Quantity(0.0, 0.0, 0.0), ("2003", "2005")
+    none, gaps = Quantity(None, reason="no documents"), ("2003", "2005")
     counts = tuple(
-        replace(row, documents=0, matched=0, count=zero, total=zero, best=0) if row.period in gaps else row
+        replace(row, documents=0, matched=0, count=none, total=none, best=None) if row.period in gaps else row
         for row in whole.counts
     )
     (ax,) = event_series(replace(whole, counts=counts), rates=rates).axes
-    for line in ax.lines:
-        assert [year for year, y in zip(years, np.asarray(line.get_ydata()), strict=True) if np.isnan(y)] == [
-            *gaps
-        ]
-    (mean,) = [line for line in ax.lines if line.get_label() == "mean"]
-    assert np.flatnonzero(np.asarray(mean.get_markevery())).tolist() == [3]  # 2004 is between two gaps
-    bands = [each for each in ax.collections if isinstance(each, PolyCollection)]
-    assert [len(each.get_paths()) for each in bands] == [3, 3]
-    bars = [each for each in ax.collections if isinstance(each, LineCollection)]
-    assert [each.get_segments()[0][:, 0].tolist() for each in bars] == [[3, 3], [3, 3]]
+    drawn = {str(patch.get_label()): patch for patch in ax.patches if isinstance(patch, StepPatch)}
+    assert drawn.keys() == {"total interval", "band", "mean", "1-best"}
+    for patch in drawn.values():
+        values = np.asarray(patch.get_data().values)
+        assert [year for year, y in zip(years, values, strict=True) if np.isnan(y)] == [*gaps]
+        starts = np.count_nonzero(patch.get_path().codes == Path_.MOVETO)
+        assert starts == 3  # 2004, between two gaps, is drawn too
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_panels_have_one_scale_or_say_that_each_has_its_own(own: bool) -> None:
+    whole = table(2)
+    counts = tuple(replace(row, best=40) if row.country == "C1" else row for row in whole.counts)
+    figure = event_series(replace(whole, counts=counts), own_scales=own)
+    tops = {ax.get_ylim() for ax in figure.axes if ax.get_visible()}
+    assert len(tops) == (2 if own else 1)
+    assert max(top for _, top in tops) >= 40
+    assert ("own scale" in figure.get_supxlabel()) == own
+
+
+def test_corrected_counts_are_drawn_beside_the_models() -> None:
+    rows = [
+        CorrectedPeriod(period=period, documents=9, read=3, count=Quantity(n + 4.0, 1.0, 6.0), model=n + 3.0)
+        for n, period in enumerate(("all", *YEARS))
+    ]
+    events = CorrectedEvents(
+        store="s",
+        country="IRN",
+        name="Iran",
+        by="year",
+        documents=27,
+        read=9,
+        unclear=0,
+        level=0.9,
+        counts=(*rows,),
+    )
+    (ax,) = corrected_series(events).axes
+    band, mean, model = (patch.get_data() for patch in ax.patches if isinstance(patch, StepPatch))
+    assert np.asarray(mean.values).tolist() == [5.0, 6.0, 7.0]
+    assert np.asarray(model.values).tolist() == [4.0, 5.0, 6.0]
+    assert (np.asarray(band.baseline).tolist(), np.asarray(band.values).tolist()) == ([1.0] * 3, [6.0] * 3)
+    rates = corrected_series(events, rates=True).axes[0].patches[1]
+    assert isinstance(rates, StepPatch)
+    assert np.asarray(rates.get_data().values) == pytest.approx(np.array([5.0, 6.0, 7.0]) / 9)
+    with pytest.raises(InputError, match="no periods"):
+        corrected_series(replace(events, counts=(rows[0],)))

@@ -160,6 +160,7 @@ COMMANDS = {
     "events-table": "events table events.store --by quarter --country ESP --country CHL",
     "events-table-total": "events table current-events --by year --country IRQ",
     "events-table-samples": "events table reuters-21578 --by year --country IRN --interval samples",
+    "events-table-years": "events table current-events --by year --from 2010 --to 2012",
     "events-uncertain": "events uncertain events.store --most 2",
     "events-sample": "events sample current-events --country IRQ --size 40 --seed 2 -o readings.csv",
     "events-plot": "events plot events.store -o figure.svg --by year --most 2",

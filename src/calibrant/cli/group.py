@@ -247,6 +247,8 @@ OPTIONS = {
     "names": "name",
     "countries": "country",
     "methods": "method",
+    "since": "from",
+    "until": "to",
 }
 
 

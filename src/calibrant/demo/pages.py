@@ -267,11 +267,11 @@ def _price(story: TaggerStory) -> str:
 def _counted(demo: Demonstration) -> StoryStep:
     by_country: dict[str, list[EventCount]] = {}
     for row in demo.events.counts:
-        by_country.setdefault(row.country, []).append(row)
+        by_country.setdefault(row.name, []).append(row)
     series = list(by_country.items())
     years = [row.period for row in series[0][1]]
     totals = " and ".join(
-        f"{sum(row.best for row in rows):,} for {country} (expected count: "
+        f"{sum(row.best for row in rows if row.best is not None):,} for {country} (expected count: "
         f"{sum(row.count.estimate or 0.0 for row in rows):,.0f})"
         for country, rows in series
     )
@@ -279,7 +279,7 @@ def _counted(demo: Demonstration) -> StoryStep:
         "Counts over time, with their uncertainty",
         (
             f"In how many articles of Socialist Worker, {years[0]} to {years[-1]}, do the United States "
-            "(USA) and Iraq (IRQ) use force? A model extracts who did what. It is often uncertain who "
+            "and Iraq use force? A model extracts who did what. It is often uncertain who "
             '"they" are:',
         ),
         _counts(series),
@@ -300,7 +300,8 @@ def _counts(series: Sequence[tuple[str, Sequence[EventCount]]]) -> TextTable:
     for counts in zip(*(rows for _, rows in series), strict=True):
         cells = [counts[0].period, words.count(counts[0].documents)]
         for row in counts:
-            cells += [words.count(row.best), _whole(row.count), _whole(row.total)]
+            best = words.UNDEFINED if row.best is None else words.count(row.best)
+            cells += [best, _whole(row.count), _whole(row.total)]
         rows.append(tuple(cells))
     return TextTable("", tuple(head), tuple(rows))
 
@@ -330,8 +331,9 @@ def series(events: EventTable) -> list[Picture]:
     pictures = []
     for country in dict.fromkeys(row.country for row in events.counts):
         rows = tuple(row for row in events.counts if row.country == country)
+        called = rows[0].name
         figure = event_series(replace(events, counts=rows), columns=1)
         name = f"story-series-{country.lower()}"
-        svg = inline_svg(figure, name=name, description=f"Counts per year of {country}, with intervals")
-        pictures.append(Picture(svg, f"Articles per year in which {country} uses force", SERIES))
+        svg = inline_svg(figure, name=name, description=f"Counts per year of {called}, with intervals")
+        pictures.append(Picture(svg, f"Articles per year by country: {called}", SERIES))
     return pictures

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import date
+from datetime import date, timedelta
 from typing import Literal
 
 from calibrant._checks import one_of
@@ -15,6 +15,7 @@ PERIODS = ("week", "month", "quarter", "year")
 _CLOCK = r"(([01]?\d|2[0-3])(:?[0-5]\d(:?([0-5]\d|60)([.,]\d+)?)?)?|24(:?00(:?00([.,]0+)?)?)?)"
 TIME = rf"[Tt ]{_CLOCK}( ?[AaPp][Mm])?( ?([Zz]|[A-Z]{{2,5}}|[+-][01]\d(:?[0-5]\d)?))?"
 _DATE = re.compile(rf"(\d{{4}}-\d\d-\d\d)({TIME})?", re.ASCII)
+_PERIOD = re.compile(r"(\d{4})(?:-(?:Q([1-4])|W(\d\d)|(\d\d)))?", re.ASCII)
 
 
 def parse_date(text: str) -> date:
@@ -84,3 +85,39 @@ def periods_between(first: date, last: date, by: By) -> Iterator[str]:
     start, end = first.toordinal(), last.toordinal()
     days = [*range(start, end + 1, 7 if by == "week" else 28), end] if start <= end else []
     yield from dict.fromkeys(period_of(date.fromordinal(day), by) for day in days)
+
+
+def days_of(period: str) -> tuple[date, date]:
+    """Return the first and the last day of a period, as `period_of` names it, or of a day.
+
+    Parameters
+    ----------
+    period
+        A year, quarter, month, week or day: ``2001``, ``2001-Q1``, ``2001-01``, ``2001-W05``, ``2001-01-31``.
+
+    Raises
+    ------
+    InputError
+        If the text is no period (code ``date``).
+
+    Examples
+    --------
+    >>> [str(day) for day in days_of("2001-Q1")]
+    ['2001-01-01', '2001-03-31']
+    """
+    match = _PERIOD.fullmatch(period.strip())
+    try:
+        if match is None:
+            day = date.fromisoformat(period.strip())
+            return day, day
+        year, quarter, week, month = (int(part or 0) for part in match.groups())
+        if week or match[3]:
+            monday = date.fromisocalendar(year, week, 1)
+            return monday, monday + timedelta(days=6)
+        first = month if match[4] else 3 * quarter - 2 if quarter else 1
+        last = month if match[4] else 3 * quarter if quarter else 12
+        end = date(year, 12, 31) if last == 12 else date(year, last + 1, 1) - timedelta(days=1)
+        return date(year, first, 1), end
+    except (ValueError, OverflowError):
+        hint = "write a year, quarter, month, week or day: 2001, 2001-Q1, 2001-01, 2001-W05 or 2001-01-31"
+        raise InputError(f"{period!r:.40} is not a period", hint, code="date") from None

@@ -55,6 +55,8 @@ class Field:
         True if a positive number is printed with a plus sign.
     brief
         True if only the first table of a part is shown.
+    code
+        True if a name is for programs: in CSV and JSON only, beside another name for people.
     kind
         Type of the record, or of the rows, that the field contains.
     """
@@ -74,6 +76,7 @@ class Field:
     digits: int = 4
     signed: bool = False
     brief: bool = False
+    code: bool = False
     kind: type[msgspec.Struct] | None = None
 
     @property
@@ -102,17 +105,18 @@ def _inner(value: Any, name: str) -> Any:
     return value.get(name) if isinstance(value, Mapping) else getattr(value, name)
 
 
-def name(label: str, meaning: str) -> msgspec.Meta:
+def name(label: str, meaning: str, *, code: bool = False) -> msgspec.Meta:
     """Declare the name of a record, which is the first cell of the record's row in a table.
 
-    A mapping, such as the settings of a candidate, makes one column per key.
+    A mapping, such as the settings of a candidate, makes one column per key. A ``code`` is a column in CSV
+    only; another name is for people.
 
     Examples
     --------
     >>> name("Item", "Name of the item.").title
     'Item'
     """
-    return _meta("name", label, meaning)
+    return _meta("name", label, meaning, code=code)
 
 
 def number(

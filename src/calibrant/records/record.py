@@ -564,7 +564,7 @@ def _column(field: Field, values: Sequence[Any]) -> Column:
     """Return the column of a field: text, counts or numbers, by its values."""
     heading = field.short or lower(field.label)
     if field.role == "name":
-        return Column(field.name, heading, "name", meaning=field.meaning)
+        return Column(field.name, heading, "key" if field.code else "name", meaning=field.meaning)
     present = [value for value in values if value is not None]
     if field.unit == "p-value":
         return Column(field.name, heading, "p-value", meaning=field.meaning)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
+from calibrant.events.lexicon import display_name
 from calibrant.events.plots import event_series
 from calibrant.events.results.events import EventCount, EventTable
 from calibrant.records import Quantity
@@ -15,6 +16,7 @@ from calibrant_studies._events_numbers import LEVEL, MOST
 
 COLUMNS = 4
 RATES = "current-events"
+MISSING = Quantity(None, reason="the period has no documents")
 
 
 def draw(study: Study) -> dict[str, Figure]:
@@ -26,33 +28,37 @@ def draw(study: Study) -> dict[str, Figure]:
         if not rows:
             continue
         table = _table(rows, corpus.by, named=False)
-        found[corpus.name] = event_series(table, columns=COLUMNS, most=MOST)
+        found[corpus.name] = event_series(table, columns=COLUMNS, most=MOST, own_scales=True)
         if corpus.name == RATES:
-            found[f"{corpus.name}-rates"] = event_series(table, columns=COLUMNS, most=8, rates=True)
+            found[f"{corpus.name}-rates"] = event_series(
+                table, columns=COLUMNS, most=8, rates=True, own_scales=True
+            )
     paper = [row for row in series if row["rules"] == "paper"]
-    found["paper"] = event_series(_table(paper, "year", named=True), columns=COLUMNS, most=MOST)
+    found["paper"] = event_series(
+        _table(paper, "year", named=True), columns=COLUMNS, most=MOST, own_scales=True
+    )
     return found
 
 
 def _table(rows: Sequence[Row], by: str, *, named: bool) -> EventTable:
     """Return a table for the figures of event stores; with ``named``, the corpus follows the country.
 
-    Periods without documents are left out: their count is unknown, not 0.
+    Counts of periods without documents are unknown, not 0.
     """
     counts = tuple(
         EventCount(
             country=f"{row['country']}, {row['corpus']}" if named else row["country"],
+            name=display_name(row["country"]) + (f", {row['corpus']}" if named else ""),
             period=row["period"],
             documents=row["documents"],
             matched=row["matched"],
-            count=Quantity(row["mean"], row["low"], row["high"]),
-            sd=0.0,
-            total=Quantity(row["mean"], row["low_total"], row["high_total"]),
-            rate=Quantity(row["mean"] / row["documents"]),
-            best=row["best"],
+            count=Quantity(row["mean"], row["low"], row["high"]) if row["documents"] else MISSING,
+            sd=None,
+            total=Quantity(row["mean"], row["low_total"], row["high_total"]) if row["documents"] else MISSING,
+            rate=Quantity(row["mean"] / row["documents"]) if row["documents"] else MISSING,
+            best=row["best"] if row["documents"] else None,
         )
         for row in rows
-        if row["documents"]
     )
     return EventTable(
         store="",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import re
 import sys
 from datetime import date
 from pathlib import Path
@@ -12,7 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from calibrant.cli import main
-from calibrant.data import dated_documents
+from calibrant.data import dated_documents, event_labels, event_store
 from calibrant.events import EventStore, event_table
 from calibrant.events.files.store import StoredCount, StoredDocument
 from calibrant.events.files.store_writing import StoreWriter
@@ -57,21 +59,37 @@ def test_who_attacked_whom_is_counted_and_shown(tmp_path: Path) -> None:
 
 def test_the_printed_table_has_the_countries_with_the_most_documents(store: Path) -> None:
     table = event_table(store, by="year")
-    may = list(dict.fromkeys(row.country for row in table.counts if row.matched or row.best))
+    may = list(dict.fromkeys(row.name for row in table.counts if row.matched or row.best))
 
     def shown(*options: object) -> list[str]:
         printed = run("table", store, "--by", "year", *options).stdout.splitlines()
-        return list(
-            dict.fromkeys(line.split()[0] for line in printed if line.split()[:1] and line.split()[0] in may)
-        )
+        overall = itertools.takewhile(bool, (line.strip() for line in printed[2:]))
+        return [line.partition("  ")[0] for line in overall]
 
     assert shown("--most", 2) == may[:2]
-    assert shown("--most", 2, "--country", "PER", "--country", "ESP", "--country", "ITA") == ["PER", "ESP"]
+    chosen = ("--country", "PER", "--country", "ESP", "--country", "ITA")
+    assert shown("--most", 2, *chosen) == ["Peru", "Spain"]
     assert f"{len(may) - 2} of {len(may)} countries are omitted" in run("table", store, "--most", 2).stdout
-    assert shown("--full") == may
     assert "are omitted, which" not in run("table", store, "--full").stdout
     written = json.loads(run("table", store, "--most", 1, "--json").stdout)["counts"]
     assert len({row["country"] for row in written}) == len({row.country for row in table.counts})
+
+
+def test_the_printed_table_fits_a_screen_and_says_what_it_leaves_out() -> None:
+    printed = run("table", "socialist-worker", "--by", "week").stdout
+    table = event_table(event_store("socialist-worker"), by="week", labels=event_labels())
+    rows = [line.split("  ") for line in printed.splitlines() if re.match(r"  [A-Z].*\]", line)]
+    assert len(rows) == 24
+    assert [row[1].strip() for row in rows[:10]] == [row.name for row in table.overall[:10]]
+    frequent = {row.country for row in table.overall[:10]}
+    counts = sorted(row.count.estimate or 0.0 for row in table.counts if row.country in frequent)
+    shown = [
+        row for row in table.counts if row.country in frequent and (row.count.estimate or 0) >= counts[-14]
+    ]
+    assert [re.search(r"\d{4}-W\d\d", " ".join(row))[0] for row in rows[10:]] == [row.period for row in shown]  # type: ignore[index]
+    assert "The 14 periods with the largest counts are shown" in printed
+    gaps = sum(not row.documents for row in table.counts if row.country == "USA")
+    assert f"{gaps} periods have no documents, so that their counts are unknown, not 0" in printed
 
 
 def test_a_second_run_finds_all_done(store: Path, coref: Path) -> None:
@@ -87,14 +105,15 @@ def test_the_table_has_the_keys_that_programs_read(store: Path) -> None:
     values = json.loads(result.stdout)
     assert values == json.loads(event_table(store, by="quarter", countries=["ESP", "CHL"]).to_json())
     jsonschema.validate(values, schema("events table"))
-    wanted = {"country", "period", "documents", "matched", "count", "sd", "total", "rate", "best"}
+    wanted = {"country", "name", "period", "documents", "matched", "count", "sd", "total", "rate", "best"}
     assert all(wanted == row.keys() for row in values["counts"])
     assert [row["period"] for row in values["counts"]][:3] == ["1864-Q1", "1864-Q2", "1864-Q3"]
 
 
 def test_the_table_says_what_its_intervals_leave_out(store: Path) -> None:
     result = run("table", store, "--by", "year")
-    assert "ESP" in result.stdout
+    assert "Spain" in result.stdout
+    assert "ESP" not in result.stdout
     assert "errors of the parser" in result.stdout
     assert "cells without a document that may count" in result.stdout
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from matplotlib.patches import StepPatch
 
 from calibrant.estimation import poisson_binomial
 from calibrant.events import (
@@ -27,11 +28,11 @@ from calibrant.events.results.events import EventCount
 from calibrant.exceptions import InputError
 from calibrant.metrics.periods import By, period_of
 from calibrant.records import Quantity
-from tests.quantities import defined, limits
+from tests.quantities import limits
 
 SAMPLES = 20
 BY: tuple[By, ...] = ("week", "month", "quarter", "year")
-KEYS = ("country", "period", "documents", "matched", "count", "sd", "total", "rate", "best")
+KEYS = ("country", "name", "period", "documents", "matched", "count", "sd", "total", "rate", "best")
 
 
 def documents() -> list[StoredDocument]:
@@ -77,13 +78,24 @@ def test_counts_are_those_of_a_plain_loop(store: Path, by: By) -> None:
         chance = [one.probability for one in counts if one.probability]
         assert row.documents == len(there)
         assert row.matched == len(chance)
+        assert tuple(row.to_dict()) == KEYS
+        if not there:
+            assert (row.count.estimate, row.best) == (None, None)
+            continue
         low, mean, high = limits(row.count)
         assert mean == pytest.approx(sum(chance))
         assert row.best == sum(one.best for one in counts)
         assert (low, high) == poisson_binomial(chance).interval(0.95)
         assert row.rate.estimate == (pytest.approx(sum(chance) / len(there)) if there else None)
         assert row.total is None
-        assert tuple(row.to_dict()) == KEYS
+    for row in found.overall:
+        chance = [
+            one.probability for each in documents() for one in each.counts if one.country == row.country
+        ]
+        assert (row.period, row.documents) == ("all", 60)
+        low, mean, high = limits(row.count)
+        assert mean == pytest.approx(sum(chance))
+        assert (low, high) == poisson_binomial([one for one in chance if one]).interval(0.95)
 
 
 def test_entities_are_counted_in_place_of_documents(store: Path) -> None:
@@ -125,18 +137,64 @@ def test_entities_are_refused_where_they_are_not_known(store: Path, tmp_path: Pa
         event_table(store, count="mentions")  # type: ignore[arg-type]
 
 
-def test_periods_without_documents_are_there(store: Path) -> None:
+def test_periods_without_documents_are_unknown(store: Path) -> None:
     rows = [row for row in event_table(store, by="month").counts if row.country == "IRQ"]
     first, last = min(each.date for each in documents()), max(each.date for each in documents())
     assert len(rows) == (last.year - first.year) * 12 + last.month - first.month + 1
     empty = next(row for row in rows if row.period == "2001-07")
-    assert (empty.documents, empty.matched, limits(empty.count), empty.best) == (0, 0, (0.0, 0.0, 0.0), 0)
-    assert empty.rate == Quantity(None, reason="the period has no documents")
+    assert (empty.documents, empty.matched, empty.best, empty.sd) == (0, 0, None, None)
+    assert empty.count == empty.rate == Quantity(None, reason="the period has no documents")
+
+
+@pytest.mark.parametrize(
+    ("by", "since", "until", "periods"),
+    [
+        ("month", "2001-02", "2001-03", ["2001-02", "2001-03"]),
+        ("quarter", "2001-Q2", "2001-11-30", ["2001-Q2", "2001-Q3", "2001-Q4"]),
+        ("week", "2001-02-01", "2001-02-05", ["2001-W05", "2001-W06"]),
+        ("year", "2002", None, ["2002"]),
+        ("year", None, "2001-12-31", ["2001"]),
+        ("year", "1990", "2030", ["2001", "2002"]),
+        ("month", "2001-07", "2001-07", ["2001-07"]),
+    ],
+)
+def test_a_range_has_whole_periods_with_the_counts_of_the_whole_table(
+    store: Path, by: By, since: str | None, until: str | None, periods: list[str]
+) -> None:
+    found = event_table(store, by=by, since=since, until=until, countries=["USA", "IRQ"])
+    whole = event_table(store, by=by, countries=["USA", "IRQ"]).counts
+    assert found.counts == tuple(row for row in whole if row.period in periods)
+    assert list(dict.fromkeys(row.period for row in found.counts)) == periods
+    for row in found.overall:
+        own = [one for one in found.counts if one.country == row.country]
+        assert row.documents == sum(one.documents for one in own)
+        assert (row.count.estimate or 0.0) == pytest.approx(sum(one.count.estimate or 0.0 for one in own))
+    if "2001-07" not in periods:
+        entities = event_table(store, by=by, since=since, until=until, countries=["USA"], count="entities")
+        one = event_table(store, by=by, countries=["USA"], count="entities").counts
+        assert entities.counts == tuple(row for row in one if row.period in periods)
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "wrong"),
+    [
+        ("2005", None, "the store has no documents from 2005: it covers 2001-01-2"),
+        (None, "1999-Q4", "the store has no documents to 1999-Q4"),
+        ("2002", "2001", "the store has no documents from 2002 to 2001"),
+        ("last year", None, "'last year' is not a period: write a year, quarter, month, week or day"),
+        ("2001-13", None, "is not a period"),
+    ],
+)
+def test_a_range_without_documents_is_refused(
+    store: Path, since: str | None, until: str | None, wrong: str
+) -> None:
+    with pytest.raises(InputError, match=wrong):
+        event_table(store, by="year", since=since, until=until)
 
 
 def test_all_periods_sum_to_the_same(store: Path) -> None:
     sums = [
-        np.sum([(row.count.estimate or 0, row.documents, row.best) for row in rows], axis=0)
+        np.sum([(row.count.estimate or 0, row.documents, row.best or 0) for row in rows], axis=0)
         for by in BY
         if (rows := event_table(store, by=by, countries=["USA"]).counts)
     ]
@@ -259,7 +317,7 @@ def test_a_store_of_nothing_has_no_rows(tmp_path: Path) -> None:
     assert event_table(tmp_path / "s").counts == ()
     assert uncertain_documents(tmp_path / "s").documents == ()
     for nothing in (event_table(tmp_path / "s"), uncertain_documents(tmp_path / "s")):
-        assert nothing.to_csv().startswith(("country,period", "id,date"))  # headings alone
+        assert nothing.to_csv().startswith(("country,name,period", "id,date"))  # headings alone
         assert nothing.to_rows() == []
     with pytest.raises(InputError, match="the table has no rows"):
         draw_events(tmp_path / "s", tmp_path / "a.svg")
@@ -290,17 +348,15 @@ def test_uncertain_documents_come_with_the_words(store: Path, tmp_path: Path) ->
 
 def test_the_figure_draws_what_the_table_holds(store: Path, tmp_path: Path) -> None:
     found = draw_events(store, tmp_path / "a.svg", by="quarter")
-    assert b"IRQ" in (tmp_path / "a.svg").read_bytes()
+    assert b"Iraq" in (tmp_path / "a.svg").read_bytes()
     assert found.to_dict() == event_table(store, by="quarter").to_dict()
     figure = event_series(found, most=1)
     ax = figure.axes[0]
-    mean, best = (line.get_ydata() for line in ax.get_lines()[-2:])
+    mean, best = (drawn.get_data().values for drawn in ax.patches[-2:] if isinstance(drawn, StepPatch))
     rows: list[EventCount] = [row for row in found.counts if row.country == "IRQ"]
-    there = [row.documents > 0 for row in rows]  # periods without documents are gaps
-    np.testing.assert_array_equal(
-        mean, np.where(there, [defined(row.count.estimate) for row in rows], np.nan)
-    )
-    np.testing.assert_array_equal(best, np.where(there, [row.best for row in rows], np.nan))
+    assert not all(row.documents for row in rows)  # periods without documents are gaps
+    np.testing.assert_array_equal(mean, np.array([row.count.estimate for row in rows], float))
+    np.testing.assert_array_equal(best, np.array([row.best for row in rows], float))
     assert len([each for each in event_series(found, rates=True).axes if each.get_visible()]) == 2
     with pytest.raises(InputError, match="no known ending of a figure"):
         draw_events(store, tmp_path / "a.gif")

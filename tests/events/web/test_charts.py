@@ -25,14 +25,15 @@ def row(period: str, mean: float, *, documents: int = 10, total: float | None = 
     low, high = max(0.0, mean - 1), mean + 1
     return EventCount(
         country="USA",
+        name="United States",
         period=period,
         documents=documents,
         matched=5,
-        count=Quantity(mean, low, high),
+        count=Quantity(mean, low, high) if documents else Quantity(None, reason="no documents"),
         sd=1.0,
         total=None if total is None else Quantity(mean, 0.0, total),
         rate=Quantity(mean / documents if documents else None),
-        best=round(mean),
+        best=round(mean) if documents else None,
     )
 
 

@@ -74,19 +74,25 @@ def test_countries_to_choose_from_are_in_the_order_of_their_names(make_store: Ma
     html = page_of(Explorer(make_store([naming("IRQ", "USA", "CIV", "X9")])), "/")
     choices = re.search(r"<datalist.*?</datalist>", html, re.DOTALL)
     assert choices is not None
-    assert re.findall(r">(\w+)</option>", choices[0]) == ["CIV", "IRQ", "USA", "X9"]
+    assert re.findall(r"<option>(.+?)</option>", choices[0]) == [
+        "Côte d’Ivoire",
+        "Iraq",
+        "United States",
+        "X9",
+    ]
 
 
 def test_pages_show_names_and_take_them(explorer: Explorer, page_of: PageOf) -> None:
     page = explorer.country("united states", by="year")
     assert (page.series.country, page.series.name) == ("USA", "United States")
     html = page_of(explorer, "/country?country=united+states&by=year")
-    assert '<bdi>United States</bdi> <bdi class="note">USA</bdi>' in html
+    assert "<h1><bdi>United States</bdi></h1>" in html
+    assert "USA" not in re.sub("<[^>]*>", "", html)
     both = explorer.compare("Americans", "Iraq", by="year")
     assert (both.first.country, both.second.country) == ("USA", "IRQ")
     with pytest.raises(InputError, match="the same"):
         explorer.compare("USA", "United States")
     assert explorer.documents("Iraq").name == "Iraq"
     overview = page_of(explorer, "/?by=year")
-    assert '<option value="United States">USA</option>' in overview
-    assert "Iraq (IRQ)</option>" in overview
+    assert "<option>United States</option>" in overview
+    assert "USA" not in re.sub("<[^>]*>", "", overview)

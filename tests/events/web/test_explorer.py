@@ -17,11 +17,12 @@ import pytest
 from pyarrow import parquet
 
 from calibrant.events import event_table
-from calibrant.events.files.store import StoredCount, StoredDocument
+from calibrant.events.files.store import StoredArc, StoredCount, StoredDocument
 from calibrant.events.files.store_parts import part_digest
 from calibrant.events.web import Explorer
-from calibrant.events.web.pages.document import Pair, why_below_one
+from calibrant.events.web.pages.document import Pair, line_of, why_below_one, why_uncertain
 from calibrant.exceptions import FormatError, InputError
+from tests.events.web.conftest import documents
 from tests.quantities import limits
 
 Make = Callable[..., Path]
@@ -46,7 +47,7 @@ def test_numbers_are_those_of_the_table_of_events(store: Path) -> None:
 
 
 def test_countries_come_by_falling_mean(explorer: Explorer) -> None:
-    means = [series.mean for series in explorer.overview().series]
+    means = [float(series.overall.count) for series in explorer.overview().series]
     assert means == sorted(means, reverse=True)
     assert means[0] == pytest.approx(1.375)
 
@@ -54,7 +55,7 @@ def test_countries_come_by_falling_mean(explorer: Explorer) -> None:
 def test_the_first_cut_of_time_is_the_finest_of_at_most_sixty_periods(make_store: Make) -> None:
     for days, by in ((100, "week"), (1000, "month"), (3000, "quarter"), (9000, "year")):
         ends = [StoredDocument(str(day), date.fromordinal(700000 + day)) for day in (0, days)]
-        assert Explorer(make_store(ends, name=f"{by}.store")).default_by == by
+        assert Explorer(make_store(ends, name=f"{by}.store")).fitting() == by
 
 
 def test_two_countries_are_compared_by_samples_that_they_share(explorer: Explorer) -> None:
@@ -68,6 +69,43 @@ def test_two_countries_are_compared_by_samples_that_they_share(explorer: Explore
     assert found.both == 1
     assert [row.period for row in found.periods] == ["2001"]
     assert found.periods[0].counts == found.together.counts
+
+
+def test_a_range_of_years_is_counted_alone_and_kept_in_links(explorer: Explorer, page_of: PageOf) -> None:
+    whole = explorer.country("USA", by="month").series
+    part = explorer.country("USA", by="month", since="2001-02", until="2001").series
+    assert part.rows == tuple(row for row in whole.rows if row.period >= "2001-02")
+    assert float(part.overall.count) == pytest.approx(1 / 8)
+    both = explorer.compare("USA", "IRQ", by="quarter", since="2001-Q3")
+    assert both.both == 0
+    assert float(both.together.counts.difference) == pytest.approx(1 / 8)
+    listed = explorer.documents("USA", by="month", since="2001-02").documents
+    assert [row.date for row in listed] == ["2001-07-04"]
+    assert "IRQ" not in explorer.overview(since="2001-02").countries
+    for path in ("/?", "/country?country=USA&", "/compare?first=USA&second=IRQ&", "/documents?country=USA&"):
+        shown = page_of(explorer, f"{path}by=month&from=2001-01&to=2001-03&rates=1")
+        links = [
+            html.unescape(link) for link in re.findall(r'href="(/(?:country|compare|doc)\w*\?[^"]*)"', shown)
+        ]
+        links = [link for link in links if not link.startswith("/document?")]
+        assert links
+        assert all("to=2001-03" in link or "all years" in shown for link in links)
+        kept = [link for link in links if "from=2001-01" in link and "to=2001-03" in link]
+        assert len(links) - len(kept) <= 1  # that to all years
+    for wrong in ({"since": "soon"}, {"since": "2005"}, {"since": "2001-07", "until": "2001-01"}):
+        with pytest.raises(InputError):
+            explorer.overview(by="month", **wrong)  # type: ignore[arg-type]
+
+
+def test_small_charts_have_one_scale_or_none(explorer: Explorer, page_of: PageOf) -> None:
+    one = page_of(explorer, "/?by=year")
+    tops = set(re.findall(r'<text class="up"[^>]*>([^<]*)</text>', one))
+    assert "All charts have the same scale" in one
+    assert len(tops) == 1
+    own = page_of(explorer, "/?by=year&own=1")
+    assert "heights do not compare" in own
+    assert 'class="up"' not in own
+    assert "by=month&amp;own=1" in own
 
 
 def test_periods_of_a_comparison_are_those_with_documents(explorer: Explorer) -> None:
@@ -133,6 +171,45 @@ def test_a_mention_of_another_country_that_blocks_is_named() -> None:
     assert why_below_one("IRQ", 0.75, [first, other], {}) == (apart,)
     assert why_below_one("IRQ", 1.0, [replace(first, probability=1.0)], {}) == ()
     assert "another pair counts in some of them" in why_below_one("IRQ", 0.9, [first], {})[0]
+
+
+def test_an_uncertain_arc_is_named_on_the_page(make_store: Make, page_of: PageOf) -> None:
+    first, second = documents()[0].evidence
+    weak = (StoredArc("they", "nsubj", "attacked", 0.62), StoredArc("and", "conj", "attacked", 0.99))
+    sure = (StoredArc("American", "nsubj", "bombed", 0.99),)
+    changed = replace(documents()[0], evidence=[first._replace(arcs=weak), second._replace(arcs=sure)])
+    explorer = Explorer(make_store([changed]))
+    irq, usa = explorer.document("a").counts
+    assert irq.why[-1].startswith("The parser is uncertain that “they” is nsubj of “attacked”: 0.62.")
+    assert "takes its tree as certain" in irq.why[-1]
+    assert not any("parser" in sentence for sentence in usa.why)
+    shown = re.sub("<[^>]*>", "", page_of(explorer, "/document?id=a"))
+    assert "nsubj of attacked: 0.62" in shown
+    assert "nsubj of bombed: 0.99" in shown
+    row = explorer.document("a").to_rows()[0]
+    assert (row["arc"], row["arc_probability"]) == ("nsubj of attacked", 0.62)
+    pair = explorer.document("a").pairs[0]
+    assert why_uncertain(pair, sampled=True) == (
+        "The parser is uncertain that “they” is nsubj of “attacked”: 0.62.",
+    )
+    assert why_uncertain(replace(pair, arcs=()), sampled=True) == ()
+
+
+def test_a_document_begins_with_the_sentence_that_decides(explorer: Explorer, page_of: PageOf) -> None:
+    assert [count.line for count in explorer.document("a").counts] == [
+        ("The Pentagon said that", "they", "attacked two bridges ."),
+        ("", "American planes", "bombed the city ."),
+    ]
+    shown = page_of(explorer, "/document?id=a")
+    assert shown.index("<blockquote") < shown.index('class="pairs"') < shown.index('<h2 class="sub">Text')
+    assert explorer.document("b").counts[0].line is None
+    long = "a " * 400 + "they attacked " + "b " * 400
+    before, words, after = line_of(long, (800, 804))
+    assert words == "they"
+    assert len(before) < 310 > len(after)
+    assert before.startswith("… a")
+    assert after.endswith("b …")
+    assert line_of("no end", (0, 6)) == ("", "no end", "")
 
 
 def test_the_most_probable_country_of_a_document_is_first_and_its_pair_stands_out(
@@ -310,7 +387,7 @@ def test_each_number_of_a_narrow_table_names_its_column_since_small_screens_hide
     for row in body.split("<tr>")[1:]:
         labels = [re.search(r'data-label="(.*?)"', cell) for cell in re.findall("<td.*?>", row)]
         assert [each and html.unescape(each[1]) for each in labels] == headings
-    assert len(headings) >= 7
+    assert len(headings) >= 6
 
 
 def test_a_comparison_is_of_the_recalibrated_counts_of_the_charts(store: Path, tmp_path: Path) -> None:
@@ -323,5 +400,5 @@ def test_a_comparison_is_of_the_recalibrated_counts_of_the_charts(store: Path, t
     )
     for page in (plain, found):
         difference = page.together.counts.difference.estimate
-        assert difference == pytest.approx(page.first.mean - page.second.mean)
+        assert difference == pytest.approx(float(page.first.overall.count) - float(page.second.overall.count))
     assert found.together.counts.difference != plain.together.counts.difference

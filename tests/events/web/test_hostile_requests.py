@@ -365,7 +365,21 @@ def test_waits_after_wrong_tokens_grow_end_and_are_forgotten() -> None:
 
 
 NAMES = some.sampled_from(
-    ["country", "first", "second", "id", "by", "rates", "period", "order", "offset", "format"]
+    [
+        "country",
+        "first",
+        "second",
+        "id",
+        "by",
+        "rates",
+        "period",
+        "order",
+        "offset",
+        "format",
+        "from",
+        "to",
+        "own",
+    ]
 )
 KNOWN = some.sampled_from(
     ["USA", "IRQ", "a", "week", "quarter", "2001-Q1", "json", "csv", "1", "date", "uncertain"]

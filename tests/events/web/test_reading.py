@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from datetime import date
 from http.client import HTTPConnection
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 import pytest
@@ -18,11 +19,13 @@ from calibrant.events import EventStore
 from calibrant.events.files.readings import Readings
 from calibrant.events.files.store import StoredDocument
 from calibrant.events.files.store_writing import StoreWriter
-from calibrant.events.verbs.reading import are_readings, corrected_events, sample_readings
+from calibrant.events.verbs.reading import are_readings, corrected_events, counted_events, sample_readings
 from calibrant.events.web import Explorer, application
 from calibrant.exceptions import InputError
+from tests.quantities import defined
 
 Serve = Callable[[Explorer], AbstractContextManager[int]]
+PageOf = Callable[[Explorer, str], str]
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:
@@ -138,6 +141,49 @@ def test_after_the_last_document_the_corrected_counts_show(port: int, drawn: Pat
     counts = corrected_events(event_store("reuters-21578"), drawn, by="week")
     assert (counts.read, counts.unclear) == (30, 1)
     assert "Corrected counts of Iran" in text
+
+
+def test_main_pages_show_corrected_counts_when_enough_is_read(drawn: Path, page_of: PageOf) -> None:
+    store = event_store("reuters-21578")
+    explorer = Explorer(store, readings=Readings(drawn))
+    assert explorer.overview(by="year").corrected is None
+    readings = defined(explorer.readings)
+    for place, item in enumerate(readings.items[:20]):
+        readings.answer(item, "yes" if place < 9 else "no")
+    assert explorer.country("Iran", by="year").corrected is None  # nine that count are too few
+    readings.answer(readings.items[9], "yes")
+    readings.answer(readings.items[20], "no")
+    expected = corrected_events(store, drawn, by="year")
+    assert explorer.overview(by="year").corrected == expected
+    assert explorer.country("Iran", by="year").corrected == expected
+    assert explorer.country("Iraq", by="year").corrected is None
+    whole = f"{defined(expected.counts[0].count.estimate):,.1f}"
+    assert f"corrected by 21 readings</a>: {whole} documents" in page_of(explorer, "/?by=year")
+    assert "Corrected by 21 readings" in page_of(explorer, "/country?country=Iran&by=year")
+    labelled = Explorer(store, labels=drawn)  # readings are no labels of a recalibrator
+    assert not labelled.about.recalibrated
+    assert labelled.country("Iran", by="year").corrected == expected
+    part = defined(labelled.country("Iran", by="month", since="1987-03", until="1987-04").corrected)
+    assert [row.period for row in part.counts] == ["1987-03", "1987-04"]
+
+
+@pytest.mark.parametrize(
+    ("change", "wrong"),
+    [
+        ({"countries": ["Iran", "Iraq"]}, "readings are about one country"),
+        ({"count": "entities"}, "cannot correct counts of entities"),
+        ({"drift": 0.2}, "there is no drift"),
+    ],
+    ids=["countries", "entities", "drift"],
+)
+def test_what_readings_cannot_correct_is_refused(drawn: Path, change: dict[str, Any], wrong: str) -> None:
+    rows = [{**row, "label": "no"} for row in rows_of(drawn)]
+    with drawn.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, [*rows[0]])
+        writer.writeheader()
+        writer.writerows(rows)
+    with pytest.raises(InputError, match=wrong):
+        counted_events(event_store("reuters-21578"), labels=drawn, **change)
 
 
 @pytest.mark.parametrize(

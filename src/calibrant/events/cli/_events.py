@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 MOST_EVIDENCE = 3
 MOST_COUNTRIES = 10
+SCREEN, FEWEST = 24, 10  # rows of a table on a screen, and of its periods at least
 
 RULES = click.Choice(["default", "paper"])
 tabulating = options_of(
@@ -23,6 +24,8 @@ tabulating = options_of(
     labels="FILE",
     seed=click.IntRange(min=0),
     drift="SD",
+    since="PERIOD",
+    until="PERIOD",
 )
 
 
@@ -68,34 +71,45 @@ def store_lines(*about: Any) -> list[str]:
 
 
 def table_lines(table: EventTable, *, full: bool, most: int | None = None) -> list[str]:
-    """Return the printed lines of a table of counts, without periods in which no document may count.
+    """Return the printed lines of a table of counts: all periods together, then periods that may count.
 
-    Only the first ``most`` countries that may count are shown; None: all.
+    Only the first ``most`` countries that may count are shown; None: all. Without ``full``, the rows fit a
+    screen: of the periods, those with the largest counts are shown.
     """
     from msgspec.structs import replace
 
     from calibrant.cli import text
 
-    shown = tuple(row for row in table.counts if row.matched or row.best)
-    if not shown:
+    overall = tuple(row for row in table.overall if row.matched or row.best)[:most]
+    if not overall:
         return ["No document may count for these countries.", *store_lines(table.finished, table.problems)]
-    countries = dict.fromkeys(row.country for row in shown)
-    kept = {*list(countries)[:most]}
-    lines = (
-        replace(table, counts=tuple(row for row in shown if row.country in kept))
-        .to_text(full=full)
-        .splitlines()
-    )
-    if len(kept) < len(countries):
+    countries = {row.country for row in overall}
+    shown = [row for row in table.counts if row.country in countries and (row.matched or row.best)]
+    largest = sorted(shown, key=lambda row: -(row.count.estimate or 0.0))
+    kept = {id(row) for row in (largest if full else largest[: max(SCREEN - len(overall), FEWEST)])}
+    chosen = tuple(row for row in shown if id(row) in kept)
+    lines = replace(table, counts=chosen, overall=overall).to_text(full=full).splitlines()
+    if len(chosen) < len(shown):
         lines.append(
-            f"{len(countries) - len(kept):,} of {len(countries):,} countries are omitted, which count in "
-            f"fewer documents; --most {len(countries)} shows them, and --json prints all"
+            f"The {len(chosen)} periods with the largest counts are shown, of {text.count(len(shown))} in "
+            "which a document may count; --full shows all"
         )
-    empty = len(table.counts) - len(shown)
+    count = sum(1 for row in table.overall if row.matched or row.best)
+    if len(overall) < count:
+        lines.append(
+            f"{count - len(overall):,} of {count:,} countries are omitted, which count in fewer documents; "
+            f"--most {count} shows them, and --json prints all"
+        )
+    empty = [row for row in table.counts if not row.matched and not row.best]
+    gaps = len({row.period for row in empty if not row.documents})
     if empty:
         lines.append(
-            f"{text.count(empty)} cells without a document that may count are omitted; --json prints them"
+            f"{text.count(len(empty))} cells without a document that may count are omitted; "
+            "--json prints them"
         )
+    if gaps:
+        without = "1 period has no documents" if gaps == 1 else f"{gaps:,} periods have no documents"
+        lines.append(f"{without}, so that their counts are unknown, not 0")
     return lines
 
 

@@ -34,21 +34,30 @@ from calibrant.events.cli._events import store_lines, store_of, table_settings, 
     help="Panels per row; fewer if --width is too small for them.",
 )
 @click.option("--rates", is_flag=True, help="Draw counts divided by the period's documents.")
+@click.option(
+    "--own-scales", is_flag=True, help="Give each panel its own scale; heights do not compare then."
+)
 @WIDTH
 @printing
 def command(store: str, output: str, printing: Printing, **options: Any) -> None:
     """Draw the counts of STORE over time, one panel per country.
 
     STORE is a folder or the name of an included store. --json prints the numbers drawn.
+
+    A period without documents is a gap. With the readings of calibrant events sample as --labels, the
+    corrected counts of their country are drawn beside the uncorrected ones.
     """
+    from calibrant.events.results.corrected import CorrectedEvents
     from calibrant.events.verbs.figures import draw_events
 
-    table = draw_events(store_of(store), output, **table_settings(store, options))
+    counted = draw_events(store_of(store), output, **table_settings(store, options))
 
     def lines(_: list[str]) -> list[str]:
-        countries = len({row.country for row in table.counts})
+        if isinstance(counted, CorrectedEvents):
+            return [f"Wrote {output}: {counted.name}, corrected by {counted.read:,} readings"]
+        countries = len({row.country for row in counted.counts})
         drawn = min(options["most"], countries)
         wrote = f"Wrote {output}: {drawn} of {countries} countries"
-        return [wrote, *store_lines(table.finished, table.problems, table.samples)]
+        return [wrote, *store_lines(counted.finished, counted.problems, counted.samples)]
 
-    printing.show(table, lines, whole=True)
+    printing.show(counted, lines, whole=True)

@@ -9,7 +9,6 @@ import click
 from calibrant.cli.made import Command
 from calibrant.cli.options import Printing, printing
 from calibrant.events.cli._events import MOST_COUNTRIES, store_of, table_settings, tabulating
-from calibrant.exceptions import InputError
 
 
 @click.command(
@@ -36,21 +35,18 @@ def command(store: str, most: int | None, printing: Printing, **options: Any) ->
 
     With the readings of calibrant events sample as --labels, the counts of their country are corrected by
     what people read, and the interval includes all errors of the model and the rules.
+
+    A terminal shows each country's count over all periods, then the periods with the largest counts; --full
+    shows all periods.
     """
     from calibrant.events.cli._events import table_lines
-    from calibrant.events.verbs.reading import are_readings, corrected_events
-    from calibrant.events.verbs.tables import event_table
+    from calibrant.events.results.corrected import CorrectedEvents
+    from calibrant.events.verbs.reading import counted_events
 
-    labels, countries = options["labels"], options["countries"]
-    if labels is not None and are_readings(labels):
-        if len(countries or ()) > 1:
-            message = "readings are about one country"
-            raise InputError(message, "give one --country, or leave it out", code="parameter")
-        country = countries[0] if countries else None
-        chosen = {name: options[name] for name in ("by", "level")}
-        printing.show(corrected_events(store_of(store), labels, country=country, **chosen))
+    counted = counted_events(store_of(store), **table_settings(store, options))
+    if isinstance(counted, CorrectedEvents):
+        printing.show(counted)
         return
-    table = event_table(store_of(store), **table_settings(store, options))
-    if most is None and not printing.full and not countries:
+    if most is None and not printing.full and not options["countries"]:
         most = MOST_COUNTRIES
-    printing.show(table, lambda _: table_lines(table, full=printing.full, most=most))
+    printing.show(counted, lambda _: table_lines(counted, full=printing.full, most=most))

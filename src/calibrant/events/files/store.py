@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
@@ -37,6 +37,7 @@ from calibrant.events.files.store_parts import (
     ENTITIES,
     LIGHT,
     Manifest,
+    StoredArc,
     StoredCount,
     StoredDocument,
     StoredEvidence,
@@ -51,7 +52,15 @@ from calibrant.exceptions import FormatError, InputError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Counts", "EventStore", "Manifest", "StoredCount", "StoredDocument", "StoredEvidence"]
+__all__ = [
+    "Counts",
+    "EventStore",
+    "Manifest",
+    "StoredArc",
+    "StoredCount",
+    "StoredDocument",
+    "StoredEvidence",
+]
 
 Days = NDArray[np.datetime64]
 
@@ -97,6 +106,11 @@ class Counts:
         if country not in self.countries:
             return np.zeros(0, np.int64)
         return np.flatnonzero(self.country == self.countries.index(country))
+
+    def between(self, rows: slice) -> Counts:
+        """Return a range of the pairs, with all names and codes."""
+        arrays = ("document", "day", "country", "probability", "best", "packed")
+        return replace(self, **{name: getattr(self, name)[rows] for name in arrays})
 
     def bits(self, rows: NDArray[np.int64] | slice = slice(None)) -> NDArray[np.bool_]:
         """Return (S, k) bool, True if a pair counts in a sample."""

@@ -45,7 +45,8 @@ class CorrectedEvents(Record, frozen=True, kw_only=True):
     """Counts of a country, corrected by documents that people read."""
 
     store: Annotated[str, setting("Store", "Folder of the store.", headline=True)]
-    country: Annotated[str, setting("Country", "Code of the country, or pair of countries.", headline=True)]
+    country: Annotated[str, setting("Code", "Code of the country, or pair of countries.")]
+    name: Annotated[str, setting("Name", "Name of the country, or pair of countries.", headline=True)]
     by: Annotated[str, setting("By", "Length of a period: week, month, quarter or year.", headline=True)]
     documents: Annotated[int, setting("Documents", "Documents of the store.", headline=True)]
     read: Annotated[int, setting("Read", "Documents that were read.", headline=True)]
@@ -60,6 +61,7 @@ class CorrectedEvents(Record, frozen=True, kw_only=True):
 
     def remarks(self) -> Iterator[tuple[str, str]]:
         """Yield what the intervals cover, and the number of unclear answers."""
+        yield "", f"Documents that count for {self.name}, corrected by {self.read:,} readings."
         yield "", INCLUDED
         if self.unclear:
             yield "", UNCLEAR.format("1 answer is" if self.unclear == 1 else f"{self.unclear:,} answers are")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Annotated
 
 from calibrant._checks import FEWEST_SAMPLED
-from calibrant.estimation.results import Deviation, Expected, HowDrift, HowInterval, Shared
-from calibrant.records import Column, Quantity, Record, Table, name, number, rows, setting, warning
+from calibrant.estimation.results import Expected, HowDrift, HowInterval, Shared
+from calibrant.records import Quantity, Record, Table, name, number, rows, setting, warning
 from calibrant.records.record import columns_of
 from calibrant.results.errors import IntervalLevel
 
@@ -106,8 +107,9 @@ class ExtractedEvents(Record, frozen=True, kw_only=True):
 class EventCount(Record, frozen=True, kw_only=True):
     """Number of documents of a period that count for a country, or of entities in them."""
 
-    country: Annotated[str, name("Country", "Code of the country.")]
-    period: Annotated[str, name("Period", "Period: 2001, 2001-Q2, 2001-04 or 2001-W05.")]
+    country: Annotated[str, name("Code", "Code of the country.", code=True)]
+    name: Annotated[str, name("Name", "Name of the country, or the code if it has no other name.")]
+    period: Annotated[str, name("Period", "Period: 2001, 2001-Q2, 2001-04 or 2001-W05; all for all periods.")]
     documents: Annotated[
         int, number("Documents", "All documents of the period.", group=DOCUMENTS, headline=True)
     ]
@@ -116,7 +118,16 @@ class EventCount(Record, frozen=True, kw_only=True):
         number("Matched", "Documents that count in at least one sample.", group=DOCUMENTS, headline=True),
     ]
     count: Expected
-    sd: Deviation
+    sd: Annotated[
+        float | None,
+        number(
+            "SD",
+            "Standard deviation of the count under the model; null in a period without documents.",
+            group=COUNT,
+            headline=True,
+            digits=2,
+        ),
+    ]
     total: Shared = None
     rate: Annotated[
         Quantity,
@@ -130,11 +141,11 @@ class EventCount(Record, frozen=True, kw_only=True):
         ),
     ]
     best: Annotated[
-        int,
+        int | None,
         number(
             "1-best",
             "Documents or entities that count in the single most probable structure. If this count is "
-            "outside the intervals, inspect the documents.",
+            "outside the intervals, inspect the documents. Null in a period without documents.",
             group=COUNT,
             headline=True,
         ),
@@ -167,9 +178,13 @@ class EventTable(Record, frozen=True, kw_only=True):
         rows(
             "Counts",
             "Countries in the requested order, else by decreasing count over all periods; periods in order, "
-            "including those without documents.",
+            "including those without documents, whose counts are undefined.",
         ),
     ]
+    overall: Annotated[
+        tuple[EventCount, ...],
+        rows("All periods", "Count of each country over all periods, in the same order."),
+    ] = ()
     drift: HowDrift = None
     condition: Annotated[
         str | None,
@@ -185,6 +200,11 @@ class EventTable(Record, frozen=True, kw_only=True):
         if self.condition is not None:
             yield "", self.condition
         yield from (("", note) for note in store_notes(self.finished, self.problems, self.samples))
+
+    def main_tables(self) -> tuple[Table, ...]:
+        """Return the counts over all periods, and those of the periods with the notes on both."""
+        periods, *others = self.to_tables()
+        return (*(replace(table, title="All periods", notes=()) for table in others), periods)
 
 
 class EvidencePair(Record, frozen=True, kw_only=True):
@@ -218,7 +238,8 @@ class UncertainDocument(Record, frozen=True, kw_only=True):
 
     id: Annotated[str, name("Id", "Id of the document.")]
     date: Annotated[str, name("Date", "Day of the document.")]
-    country: Annotated[str, name("Country", "Code of the country.")]
+    country: Annotated[str, name("Code", "Code of the country.", code=True)]
+    name: Annotated[str, name("Name", "Name of the country, or the code if it has no other name.")]
     probability: Annotated[
         float,
         number(
@@ -264,10 +285,11 @@ class UncertainDocuments(Record, frozen=True, kw_only=True):
         pairs = [(row, evidence) for row in self.documents for evidence in row.evidence]
         if not pairs:
             return tables
-        which = tuple(Column(key, key, "name") for key in ("id", "date", "country"))
+        which = tables[0].columns[:4]  # the names of the document and the country
         columns, cells = columns_of([evidence for _, evidence in pairs])
         body = tuple(
-            (row.id, row.date, row.country, *fields) for (row, _), fields in zip(pairs, cells, strict=True)
+            (row.id, row.date, row.country, row.name, *fields)
+            for (row, _), fields in zip(pairs, cells, strict=True)
         )
         title = "Mentions that may corefer"
         return (*tables, Table("evidence", (*which, *columns), body, title, title=title))

@@ -7,8 +7,9 @@ from typing import Any
 
 from calibrant._checks import positive_integer
 from calibrant.events.files.store import EventStore
+from calibrant.events.results.corrected import CorrectedEvents
 from calibrant.events.results.events import EventTable
-from calibrant.events.verbs.tables import event_table
+from calibrant.events.verbs.reading import counted_events
 from calibrant.verbs.figures import figure_kind, save_figure
 
 LEAST_PANEL = 2.2  # inches of a panel's width
@@ -21,10 +22,13 @@ def draw_events(
     columns: int = 3,
     most: int = 20,
     rates: bool = False,
+    own_scales: bool = False,
     width: float | None = None,
     **table: Any,
-) -> EventTable:
+) -> EventTable | CorrectedEvents:
     """Draw the counts of countries over time: mean, interval and 1-best counts.
+
+    With readings as ``labels``, draw the corrected counts of their country beside the uncorrected ones.
 
     Parameters
     ----------
@@ -32,17 +36,17 @@ def draw_events(
         Folder of the store, or an `EventStore`.
     output
         Figure to write, a name in ``.svg``, ``.pdf`` or ``.png``.
-    columns, most, rates
+    columns, most, rates, own_scales
         As in `calibrant.events.plots.event_series`. There are fewer columns if panels would be narrower than
         2.2 inches.
     width
         As in `calibrant.verbs.save_figure`.
     **table
-        As in `event_table`.
+        As in `event_table`; ``labels`` may also be the readings that `corrected_events` takes.
 
     Returns
     -------
-    EventTable
+    EventTable or CorrectedEvents
         Numbers in the figure.
 
     Examples
@@ -55,10 +59,14 @@ def draw_events(
     'IRN'
     """
     figure_kind(output)
-    counted = event_table(store, **table)
-    from calibrant.events.plots import event_series
+    counted = counted_events(store, **table)
+    from calibrant.events.plots import corrected_series, event_series
 
+    if isinstance(counted, CorrectedEvents):
+        save_figure(corrected_series(counted, rates=rates), output, width=width)
+        return counted
     if width is not None:
         columns = min(positive_integer(columns, "columns"), max(1, int(width / LEAST_PANEL)))
-    save_figure(event_series(counted, columns=columns, most=most, rates=rates), output, width=width)
+    look = {"columns": columns, "most": most, "rates": rates, "own_scales": own_scales}
+    save_figure(event_series(counted, **look), output, width=width)
     return counted

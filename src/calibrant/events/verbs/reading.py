@@ -13,8 +13,10 @@ from calibrant.estimation.verbs import estimate
 from calibrant.estimation.verbs.sampling import sample
 from calibrant.events.files.readings import ANSWER, DRAW, WRITTEN, Readings, table_of
 from calibrant.events.files.store import EventStore
+from calibrant.events.lexicon import display_name
 from calibrant.events.results.corrected import CorrectedEvents, CorrectedPeriod
-from calibrant.events.verbs.tables import country_codes
+from calibrant.events.results.events import EventTable
+from calibrant.events.verbs.tables import Calendar, country_codes, event_table
 from calibrant.events.verbs.uncertain import texts_of
 from calibrant.exceptions import InputError
 from calibrant.io.roles import Role, open_table, read
@@ -146,6 +148,52 @@ def are_readings(labels: Any) -> bool:
     return "inclusion_probability" in columns or {"item", "country"} <= columns
 
 
+def counted_events(
+    store: str | os.PathLike[str] | EventStore, *, labels: Any = None, **table: Any
+) -> EventTable | CorrectedEvents:
+    """Count documents by country and period, corrected by readings if the labels are readings.
+
+    Parameters
+    ----------
+    store
+        Folder of the store, or an `EventStore`.
+    labels
+        Labeled documents as in `event_table`, or readings as in `corrected_events`.
+    **table
+        As in `event_table`. With readings, which are about documents of one country, only ``by``,
+        ``countries``, ``level``, ``since`` and ``until``.
+
+    Returns
+    -------
+    EventTable or CorrectedEvents
+
+    Raises
+    ------
+    InputError
+        As in the two functions, and if readings cannot correct what is counted.
+
+    Examples
+    --------
+    >>> from calibrant.data import event_store
+    >>> len(counted_events(event_store("reuters-21578"), by="year", countries=["Iran"]).counts)
+    1
+    """
+    if labels is None or not are_readings(labels):
+        return event_table(store, labels=labels, **table)
+    countries = table.pop("countries", None) or [None]
+    if len(countries) > 1:
+        hint = "give one of the `countries`, or leave it out"
+        raise InputError("readings are about one country", hint, code="parameter")
+    if table.pop("count", "documents") != "documents":
+        hint = "count documents, or leave `labels` out"
+        raise InputError("readings of documents cannot correct counts of entities", hint, code="parameter")
+    if table.pop("drift", None) is not None:
+        hint = "leave `drift` out"
+        raise InputError("readings correct each period, so there is no drift", hint, code="parameter")
+    known = {name: table[name] for name in ("by", "level", "since", "until") if name in table}
+    return corrected_events(store, labels, country=countries[0], **known)
+
+
 def check_readings(store: EventStore, readings: Readings) -> None:
     """Raise `InputError` if readings are of documents that a store lacks, or of another role."""
     file = os.fspath(readings.path)
@@ -174,6 +222,8 @@ def corrected_events(
     by: By = "year",
     country: str | None = None,
     level: float = 0.95,
+    since: str | None = None,
+    until: str | None = None,
 ) -> CorrectedEvents:
     """Correct the counts of a country by documents that people read.
 
@@ -195,6 +245,8 @@ def corrected_events(
     level
         Confidence level of the intervals. If some answers are unclear, the interval contains those of the
         counts with all of them as no and with all of them as yes.
+    since, until
+        First and last period to show, as in `event_table`; the row of all documents is then left out.
 
     Raises
     ------
@@ -249,6 +301,8 @@ def corrected_events(
     if "role" in columns:
         for role in columns.names["role"]:
             check_role(opened, role, columns.table.name)
+    chosen = {*Calendar.of(opened, by, since, until).periods}
+    chosen |= {WHOLE} if since is None and until is None else set()
     scores = document_scores(opened, code)
     names = {*scores["item"].to_pylist()}
     for row, item in enumerate(columns.texts("item")):
@@ -275,6 +329,7 @@ def corrected_events(
     return CorrectedEvents(
         store=os.fspath(opened.path),
         country=str(code),
+        name=display_name(str(code)),
         by=by,
         documents=scores.num_rows,
         read=len(values),
@@ -292,6 +347,7 @@ def corrected_events(
                 ),
             )
             for rows_of in zip(*sides, strict=True)
+            if rows_of[0].period in chosen
         ),
         selection_warning=ends[0].selection_warning,
     )

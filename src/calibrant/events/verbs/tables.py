@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property
 from typing import Any, Literal
 
@@ -18,12 +19,12 @@ from calibrant.estimation.results import CountInterval, Drift
 from calibrant.estimation.total import NO_DRIFT, RefittedRecalibrator
 from calibrant.estimation.verbs import periods_of
 from calibrant.events.files.store import Counts, EventStore
-from calibrant.events.lexicon import code_named, country_names
+from calibrant.events.lexicon import code_named, country_names, display_name
 from calibrant.events.results.events import EventCount, EventTable
 from calibrant.exceptions import InputError
 from calibrant.io import open_predictions
 from calibrant.io.roles import Role, read
-from calibrant.metrics.periods import PERIODS, By, period_of, periods_between
+from calibrant.metrics.periods import PERIODS, By, days_of, period_of, periods_between
 from calibrant.recalibrate import LabelledScores, Platt
 from calibrant.records import Quantity
 
@@ -31,6 +32,7 @@ Counted = Literal["documents", "entities"]
 COUNTED = ("documents", "entities")
 MOST_PERIODS = 50_000
 NO_DOCUMENTS = "the period has no documents"
+ALL = "all"
 
 
 @dataclass(frozen=True)
@@ -40,30 +42,52 @@ class Calendar:
     Attributes
     ----------
     counts
-        Counts of the store.
+        Counts of the documents in these periods.
     days, documents
         Days with documents, and the number of documents of each day.
     by
         ``week``, ``month``, ``quarter`` or ``year``.
+    first, last
+        Days in the first and in the last period; None without documents.
+    rows
+        Range of ``counts`` in the counts of the store.
     """
 
     counts: Counts
     days: NDArray[np.datetime64]
     documents: NDArray[np.int64]
     by: By
+    first: date | None
+    last: date | None
+    rows: slice
 
     @classmethod
-    def of(cls, store: EventStore, by: By) -> Calendar:
-        """Return the calendar of a store."""
+    def of(cls, store: EventStore, by: By, since: str | None = None, until: str | None = None) -> Calendar:
+        """Return the calendar of a store, or of its whole periods from ``since`` to ``until``."""
         one_of(by, PERIODS, "by")
-        return cls(store.counts(), *store.seen(), by)
+        counts = store.counts()
+        days, documents = store.seen()
+        low = None if since is None else _whole(days_of(since)[0], by)[0]
+        high = None if until is None else _whole(days_of(until)[1], by)[1]
+        if not len(days):
+            return cls(counts, days, documents, by, None, None, slice(0, 0))
+        ends = days[0].item(), days[-1].item()
+        first, last = max(ends[0], low or ends[0]), min(ends[1], high or ends[1])
+        if first > last:
+            asked = " ".join(filter(None, (since and f"from {since}", until and f"to {until}")))
+            hint = f"it covers {ends[0]} to {ends[1]}"
+            raise InputError(f"the store has no documents {asked}", hint, code="parameter")
+        bounds = np.array([first, last], "datetime64[D]") + np.array([0, 1])
+        start, end = (int(place) for place in np.searchsorted(days, bounds))
+        rows = slice(*(int(place) for place in np.searchsorted(counts.day, bounds)))
+        return cls(counts.between(rows), days[start:end], documents[start:end], by, first, last, rows)
 
     @cached_property
     def periods(self) -> tuple[str, ...]:
-        """Return all periods from the first to the last document, including those without documents."""
-        if not len(self.days):
+        """Return all periods from the first to the last one, including those without documents."""
+        first, last = self.first, self.last
+        if first is None or last is None:
             return ()
-        first, last = self.days[0].item(), self.days[-1].item()
         periods = tuple(periods_between(first, last, self.by))
         if len(periods) > MOST_PERIODS:
             message = f"there are {len(periods):,} periods of one {self.by} from {first} to {last}"
@@ -94,6 +118,11 @@ class Calendar:
         return np.split(rows, ends) if self.periods else []
 
 
+def _whole(day: date, by: By) -> tuple[date, date]:
+    """Return the ends of the period with a day."""
+    return days_of(period_of(day, by))
+
+
 def event_table(
     store: str | os.PathLike[str] | EventStore,
     *,
@@ -105,6 +134,8 @@ def event_table(
     labels: Any = None,
     seed: int = 0,
     drift: float | str | None = None,
+    since: str | None = None,
+    until: str | None = None,
 ) -> EventTable:
     """Count documents, or the entities in them, by country and period.
 
@@ -136,6 +167,11 @@ def event_table(
         Standard deviation, in log-odds, of the shift of probabilities between periods; it widens the total
         interval. With the value ``estimate``, it is estimated from the column ``period`` or ``date`` of
         `labels`, which needs at least 3 periods. None: no drift.
+    since
+        First period to count: a year, quarter, month, week or day, such as 2001 or 2001-04. Periods are not
+        cut: all documents of the period with this day count. None: that of the first document.
+    until
+        Last period to count. None: that of the last document.
 
     Returns
     -------
@@ -156,7 +192,7 @@ def event_table(
     one_of(count, COUNTED, "count")
     proportion(level, "level")
     opened = store if isinstance(store, EventStore) else EventStore(store)
-    calendar = Calendar.of(opened, by)
+    calendar = Calendar.of(opened, by, since, until)
     if labels is None and drift is not None:
         hint = "give labeled documents (labels), or leave drift out"
         raise InputError("drift needs labeled documents", hint, code="parameter")
@@ -170,7 +206,7 @@ def event_table(
         hint = "use poisson-binomial or normal, or leave `labels` out"
         raise InputError("the interval samples cannot be recalibrated", hint, code="parameter")
     chosen = country_codes(countries, calendar.counts)
-    entities = opened.entities() if count == "entities" else None
+    entities = opened.entities()[calendar.rows] if count == "entities" else None
     counted = Counting(calendar, interval, level, recalibrator, entities)
     return EventTable(
         store=os.fspath(opened.path),
@@ -183,6 +219,7 @@ def event_table(
         finished=opened.manifest.finished,
         problems=opened.problems,
         counts=tuple(row for country in chosen for row in counted.rows(country)),
+        overall=counted.overall(chosen),
         drift=None if recalibrator is None else recalibrator.drift,
         condition=None if recalibrator is None else condition_of(recalibrator.drift),
         labels_warning=caution,
@@ -212,24 +249,42 @@ class Counting:
     entities: NDArray[np.uint8] | None = None
 
     def rows(self, country: str) -> Iterator[EventCount]:
-        """Yield a country's counts, one row per period."""
-        calendar, counts = self.calendar, self.calendar.counts
+        """Yield a country's counts, one row per period; those of a period without documents are undefined."""
+        calendar = self.calendar
         cells = calendar.cells(country)
         for place, (rows, estimate) in enumerate(zip(cells, self.intervals_of(cells), strict=True)):
-            documents = int(calendar.totals[place])
-            mean = estimate.count.estimate or 0.0
-            rate = Quantity(mean / documents) if documents else Quantity(None, reason=NO_DOCUMENTS)
-            yield EventCount(
-                country=country,
-                period=calendar.periods[place],
-                documents=documents,
-                matched=int(np.count_nonzero(counts.probability[rows])),
-                count=replace(estimate.count, standard_error=None),
-                sd=estimate.sd,
-                total=estimate.total,
-                rate=rate,
-                best=int(counts.best[rows].sum() if self.entities is None else self.entities[rows, -1].sum()),
-            )
+            yield self._row(country, calendar.periods[place], int(calendar.totals[place]), rows, estimate)
+
+    def overall(self, countries: Sequence[str]) -> tuple[EventCount, ...]:
+        """Return the counts over all periods, one row per country.
+
+        With drift, the interval is that of a shift which all periods share.
+        """
+        counts = self.calendar.counts
+        cells = [counts.rows_of(country) for country in countries]
+        documents = int(self.calendar.documents.sum())
+        return tuple(
+            self._row(country, ALL, documents, rows, estimate)
+            for country, rows, estimate in zip(countries, cells, self.intervals_of(cells), strict=True)
+        )
+
+    def _row(
+        self, country: str, period: str, documents: int, rows: NDArray[np.int64], estimate: CountInterval
+    ) -> EventCount:
+        counts, missing = self.calendar.counts, Quantity(None, reason=NO_DOCUMENTS)
+        best = counts.best[rows].sum() if self.entities is None else self.entities[rows, -1].sum()
+        return EventCount(
+            country=country,
+            name=display_name(country),
+            period=period,
+            documents=documents,
+            matched=int(np.count_nonzero(counts.probability[rows])),
+            count=replace(estimate.count, standard_error=None) if documents else missing,
+            sd=estimate.sd if documents else None,
+            total=estimate.total if documents or estimate.total is None else missing,
+            rate=Quantity((estimate.count.estimate or 0.0) / documents) if documents else missing,
+            best=int(best) if documents else None,
+        )
 
     def intervals_of(self, cells: Sequence[NDArray[np.int64]]) -> list[CountInterval]:
         """Return the count of each cell with its interval."""
@@ -264,7 +319,7 @@ class Counting:
 
 
 def country_codes(countries: Sequence[str] | None, counts: Counts) -> tuple[str, ...]:
-    """Return distinct codes of countries given by code or name; None: all of a store, by decreasing mean.
+    """Return distinct codes of countries given by code or name; None: all that count, by decreasing mean.
 
     Raises
     ------
@@ -273,7 +328,7 @@ def country_codes(countries: Sequence[str] | None, counts: Counts) -> tuple[str,
     """
     if countries is None:
         sums = np.bincount(counts.country, counts.probability, len(counts.countries))
-        order = sorted(range(len(sums)), key=lambda place: (-sums[place], counts.countries[place]))
+        order = sorted(np.unique(counts.country), key=lambda place: (-sums[place], counts.countries[place]))
         return tuple(counts.countries[place] for place in order)
     codes = []
     for given in countries:

@@ -12,6 +12,7 @@ from calibrant.events.files.dated import is_conllu, iter_dated
 from calibrant.events.files.dated_text import DatedText
 from calibrant.events.files.layout import Layout
 from calibrant.events.files.store import Counts, EventStore, StoredDocument, StoredEvidence
+from calibrant.events.lexicon import display_name
 from calibrant.events.results.events import EvidencePair, UncertainDocument, UncertainDocuments
 from calibrant.events.verbs.tables import country_codes
 from calibrant.exceptions import InputError
@@ -98,6 +99,7 @@ def _uncertain(
         id=name,
         date=str(counts.day[row]),
         country=country,
+        name=display_name(country),
         probability=float(counts.probability[row]),
         best=bool(counts.best[row]),
         evidence=tuple(_pair(pair, text) for pair in evidence if pair.country == country),

@@ -18,7 +18,7 @@ from calibrant.events.extraction import DocumentEvents, extract
 from calibrant.events.files.dated import is_conllu
 from calibrant.events.files.dated_text import DatedText, joined
 from calibrant.events.files.lexicons import read_lexicon
-from calibrant.events.files.store import StoredCount, StoredDocument, StoredEvidence
+from calibrant.events.files.store import StoredArc, StoredCount, StoredDocument, StoredEvidence
 from calibrant.events.files.store_parts import MOST_ENTITIES
 from calibrant.events.lexicon import Lexicon, default_lexicon
 from calibrant.events.rules import Rules, may_count, uses_of
@@ -239,5 +239,6 @@ def _evidence(events: DocumentEvents, places: Places) -> tuple[StoredEvidence, .
         for mention in (mentions[evidence.mention], mentions[evidence.agent]):
             words = places[mention.sentence]
             where += [mention.sentence, words[mention.start][0], words[mention.end - 1][1]]
-        rows.append(StoredEvidence(evidence.country, evidence.verb, evidence.probability, *where))
+        arcs = tuple(StoredArc(*arc) for arc in evidence.arcs)
+        rows.append(StoredEvidence(evidence.country, evidence.verb, evidence.probability, *where, arcs))
     return tuple(rows)

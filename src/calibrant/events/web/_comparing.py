@@ -78,7 +78,7 @@ class Joint:
 
     @classmethod
     def of(cls, counts: Counts, recalibrator: RefittedRecalibrator | None, first: str, second: str) -> Joint:
-        """Return the documents of two countries of a store, recalibrated if there is a recalibrator."""
+        """Return the documents of two countries in counts, recalibrated if there is a recalibrator."""
         rows = counts.rows_of(first), counts.rows_of(second)
         documents = np.union1d(*(counts.document[own] for own in rows))
         bits = [np.zeros((counts.sample_count, len(documents)), np.bool_) for _ in rows]

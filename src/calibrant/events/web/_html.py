@@ -13,13 +13,13 @@ from calibrant._version import __version__
 from calibrant.events.lexicon import display_name
 from calibrant.events.web._countries import by_name
 from calibrant.events.web._share import share
-from calibrant.events.web.charts import chance_chart, series_chart
+from calibrant.events.web.charts import chance_chart, corrected_chart, highest, series_chart
 from calibrant.events.web.pages import PAGES, Page, ProblemPage
 from calibrant.events.web.pages.country import Series
 from calibrant.events.web.pages.documents import LISTED
 from calibrant.metrics.periods import PERIODS
 from calibrant.pages.html import templates_of
-from calibrant.records import words
+from calibrant.records import Quantity, words
 
 
 def render(page: Page | ProblemPage) -> str:
@@ -64,19 +64,37 @@ def quantity(value: float | None) -> str:
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
 
 
-def _chart(series: Series, rates: bool, *, with_cells: bool = False) -> Any:
-    return series_chart([series], rates=rates, with_best=True, with_cells=with_cells)
+def _chart(series: Series, rates: bool, *, with_cells: bool = False, top: float | None = None) -> Any:
+    return series_chart([series], rates=rates, with_best=True, with_cells=with_cells, top=top)
+
+
+def between(count: Quantity) -> str:
+    """Format an interval.
+
+    Examples
+    --------
+    >>> between(Quantity(4.5, 3.0, 6.0)), between(Quantity(4.5))
+    ('3 to 6', '–')
+    """
+    return "–" if count.low is None else f"{quantity(count.low)} to {quantity(count.high)}"
 
 
 @cache
 def _environment() -> Environment:
     environment = templates_of("calibrant.events.web")
     environment.filters.update(
-        quantity=quantity, share=share, count=words.count, called=display_name, by_name=by_name
+        quantity=quantity,
+        between=between,
+        share=share,
+        count=words.count,
+        called=display_name,
+        by_name=by_name,
     )
     environment.globals.update(
         chart=_chart,
         charts=series_chart,
+        corrected_chart=corrected_chart,
+        highest=highest,
         chances=chance_chart,
         link=link,
         cuts=tuple(reversed(PERIODS)),

@@ -6,8 +6,11 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import TypeVar
 
+from calibrant.events.results.corrected import CorrectedEvents, CorrectedPeriod
 from calibrant.events.results.events import EventCount
+from calibrant.events.verbs.reading import WHOLE
 from calibrant.events.web._comparing import PeriodComparison
 from calibrant.events.web.pages.country import Series
 
@@ -23,7 +26,14 @@ DRAWN: dict[str, Callable[[EventCount], float | None]] = {
     "best": lambda row: row.best,
     "mean": lambda row: row.count.estimate,
 }
+CORRECTED: dict[str, Callable[[CorrectedPeriod], float | None]] = {
+    "low": lambda row: row.count.low,
+    "high": lambda row: row.count.high,
+    "best": lambda row: row.model,
+    "mean": lambda row: row.count.estimate,
+}
 Values = Sequence[float | None]
+Row = TypeVar("Row", EventCount, CorrectedPeriod)
 
 
 @dataclass(frozen=True)
@@ -61,16 +71,27 @@ class Chart:
     cells: tuple[Cell, ...] = ()
 
 
+def highest(series: Sequence[Series], *, rates: bool) -> float:
+    """Return the highest value that a chart of series shows."""
+    columns = (_column(line.rows, value, rates) for line in series for value in DRAWN.values())
+    return max((value for column in columns for value in column if value is not None), default=0.0)
+
+
 def series_chart(
-    series: Sequence[Series], *, rates: bool, with_best: bool, with_cells: bool = False
+    series: Sequence[Series],
+    *,
+    rates: bool,
+    with_best: bool,
+    with_cells: bool = False,
+    top: float | None = None,
 ) -> Chart:
     """Return a chart of one or two series on one scale: mean, bands and 1-best counts.
 
-    With cells, each period that may count reacts to the pointer.
+    With cells, each period that may count reacts to the pointer. ``top`` is the highest value of the scale;
+    None: that of the series.
     """
     drawn = [{name: _column(line.rows, value, rates) for name, value in DRAWN.items()} for line in series]
-    values = (value for columns in drawn for column in columns.values() for value in column)
-    scale = Scale(max((value for value in values if value is not None), default=0.0))
+    scale = Scale(highest(series, rates=rates) if top is None else top)
     shapes = []
     for number, columns in enumerate(drawn, 1):
         if any(value is not None for value in columns["high_total"]):
@@ -83,6 +104,20 @@ def series_chart(
     rows = series[0].rows
     cells = _cells(rows) if with_cells else ()
     return Chart(tuple(shapes), across([row.period for row in rows]), scale.labels(), cells)
+
+
+def corrected_chart(events: CorrectedEvents, *, rates: bool) -> Chart:
+    """Return a chart of counts that readings corrected, and of the model's sums."""
+    rows = [row for row in events.counts if row.period != WHOLE]
+    columns = {name: _column(rows, value, rates) for name, value in CORRECTED.items()}
+    values = (value for column in columns.values() for value in column)
+    scale = Scale(max((value for value in values if value is not None), default=0.0))
+    shapes = (
+        Shape("band c1", scale.area(columns["low"], columns["high"])),
+        Shape("best", scale.line(columns["best"])),
+        Shape("mean c1", scale.line(columns["mean"])),
+    )
+    return Chart(shapes, across([row.period for row in rows]), scale.labels())
 
 
 def _cells(rows: Sequence[EventCount]) -> tuple[Cell, ...]:
@@ -206,9 +241,7 @@ def across(periods: Sequence[str]) -> tuple[Label, ...]:
     return tuple(labels)
 
 
-def _column(
-    rows: Sequence[EventCount], value_of: Callable[[EventCount], float | None], rates: bool
-) -> list[float | None]:
+def _column(rows: Sequence[Row], value_of: Callable[[Row], float | None], rates: bool) -> list[float | None]:
     """Return a value per period; None in periods without documents."""
     raw = [value_of(row) if row.documents else None for row in rows]
     if not rates:

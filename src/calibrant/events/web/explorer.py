@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 
 from calibrant._checks import one_of
 from calibrant.events.files.readings import Readings
-from calibrant.events.files.store import EventStore, StoredDocument, StoredEvidence
+from calibrant.events.files.store import EventStore, StoredDocument
+from calibrant.events.files.store_parts import stored_evidence
 from calibrant.events.lexicon import display_name
+from calibrant.events.results.corrected import CorrectedEvents
 from calibrant.events.rules import AGENT, DYAD, TARGET
-from calibrant.events.verbs.reading import check_readings, corrected_events
+from calibrant.events.verbs.reading import are_readings, check_readings, corrected_events
 from calibrant.events.verbs.tables import Calendar, Counting, country_codes, labelled_recalibrator
 from calibrant.events.verbs.uncertain import texts_of
 from calibrant.events.web._comparing import LEVEL, Joint, PeriodComparison
@@ -27,7 +29,15 @@ from calibrant.events.web._countries import find, nouns_of
 from calibrant.events.web.pages import About
 from calibrant.events.web.pages.comparison import ComparisonPage
 from calibrant.events.web.pages.country import CountryPage, Series
-from calibrant.events.web.pages.document import DocumentCount, DocumentPage, note_of, pairs_of, why_below_one
+from calibrant.events.web.pages.document import (
+    DocumentCount,
+    DocumentPage,
+    decisive,
+    note_of,
+    pairs_of,
+    why_below_one,
+    why_uncertain,
+)
 from calibrant.events.web.pages.documents import LISTED, ORDERS, DocumentsPage, ListedDocument
 from calibrant.events.web.pages.overview import TOP, OverviewPage
 from calibrant.events.web.pages.reading import ReadingPage
@@ -137,7 +147,7 @@ class PartReader:
 
 def _record(name: str, values: tuple[Any, ...]) -> StoredDocument:
     day, evidence, title, text = values
-    pairs = tuple(StoredEvidence(**pair) for pair in evidence)
+    pairs = tuple(map(stored_evidence, evidence))
     if any(None in pair for pair in pairs):
         raise TypeError("an empty field")
     return StoredDocument(name, day, evidence=pairs, title=title, text=text)
@@ -155,9 +165,11 @@ class Explorer:
     documents
         File of the run's documents, for texts that the store does not contain.
     labels
-        Labeled documents, as in `calibrant.events.event_table`; they add the total interval.
+        Labeled documents, as in `calibrant.events.event_table`; they add the total interval. Or readings, as
+        in `calibrant.events.corrected_events`; they add corrected counts of their country.
     readings
-        Documents to read, whose answers are written; they add the page ``/read``.
+        Documents to read, whose answers are written; they add the page ``/read`` and, when enough are read,
+        corrected counts.
     progress
         Called with a stage, the number of documents done, and their total (None if unknown).
 
@@ -170,14 +182,15 @@ class Explorer:
     countries : tuple of str
         Codes, by decreasing mean.
     calendar, series, joint, comparison : callable
-        Functions that return the `Calendar` of a length of periods, the `Series` of (country, by), the
-        `Joint` of two countries, and the periods of (first, second, by). Results are cached.
+        Functions that return the `Calendar` of (by), the `Series` of (country, by), the `Joint` of
+        (first, second, by), and the periods of (first, second, by), each also of a range (since, until).
+        Results are cached.
 
     Examples
     --------
     >>> from calibrant.data import event_store
-    >>> round(Explorer(event_store("reuters-21578")).country("IRN", by="year").series.mean, 2)
-    13.16
+    >>> print(Explorer(event_store("reuters-21578")).country("IRN", by="year").series.overall.count)
+    13.16 [11, 15]
     """
 
     def __init__(
@@ -191,7 +204,10 @@ class Explorer:
     ) -> None:
         self._store = EventStore(store)
         self._recalibrator = self._caution = None
-        if labels is not None:
+        self._answers = None if readings is None else readings.path
+        if labels is not None and are_readings(labels):
+            self._answers = labels
+        elif labels is not None:
             self._recalibrator, self._caution = labelled_recalibrator(labels, 0, self._store.sample_count)
         tell(progress, "reading the store")
         self.counts = self._store.counts()
@@ -213,50 +229,103 @@ class Explorer:
                 raise InputError(message, hint, code="missing-value", file=os.fspath(readings.path))
         self.calendar = lru_cache(partial(Calendar.of, self._store))
         self.series = lru_cache(REMEMBERED)(self._count)
-        self.joint = lru_cache(REMEMBERED)(partial(Joint.of, self.counts, self._recalibrator))
+        self.joint = lru_cache(REMEMBERED)(self._joint)
         self.comparison = lru_cache(REMEMBERED)(self._compare)
+        self._corrected = lru_cache(REMEMBERED)(self._correct)
         self.countries = country_codes(None, self.counts)
 
     def prepare(self) -> None:
         """Compute the counts of the overview in advance, so that the first request is fast."""
-        for by in self._cuts:
+        for by in self._lengths:
             self.overview(by=by)
 
-    def overview(self, *, by: By | None = None, rates: bool = False) -> OverviewPage:
+    def overview(
+        self,
+        *,
+        by: By | None = None,
+        rates: bool = False,
+        since: str | None = None,
+        until: str | None = None,
+        own_scales: bool = False,
+    ) -> OverviewPage:
         """Return the page of the countries with the most documents.
 
         Parameters
         ----------
         by
-            Length of a period; None: `default_by`.
+            Length of a period; None: the shortest one that a chart shows well.
         rates
             True if charts show counts divided by the documents of the period.
-        """
-        by = by or self.default_by
-        shown = tuple(self.series(country, by) for country in self.countries[:TOP])
-        return OverviewPage(self.about, by, rates, self.countries, shown)
+        since, until
+            First and last period, as in `calibrant.events.event_table`.
+        own_scales
+            True if each chart has its own scale.
 
-    def country(self, country: str, *, by: By | None = None, rates: bool = False) -> CountryPage:
+        Raises
+        ------
+        InputError
+            If a period is invalid, or the store has no documents from ``since`` to ``until``.
+        """
+        by = by or self.fitting(since, until)
+        countries = country_codes(None, self.calendar(by, since, until).counts)
+        return OverviewPage(
+            about=self.about,
+            by=by,
+            rates=rates,
+            since=since,
+            until=until,
+            own_scales=own_scales,
+            countries=countries,
+            series=tuple(self.series(country, by, since, until) for country in countries[:TOP]),
+            corrected=self.corrected(None, by, since, until),
+        )
+
+    def country(
+        self,
+        country: str,
+        *,
+        by: By | None = None,
+        rates: bool = False,
+        since: str | None = None,
+        until: str | None = None,
+    ) -> CountryPage:
         """Return the page of one country.
 
         Parameters
         ----------
         country
             Code or name of the country.
-        by, rates
+        by, rates, since, until
             As in `overview`.
 
         Raises
         ------
         InputError
-            If the store has no document of the country, or several countries fit the name.
+            As in `overview`, and if the store has no document of the country, or several countries fit the
+            name.
         """
-        by = by or self.default_by
-        series = self.series(find(country, self.countries), by)
-        return CountryPage(self.about, by, rates, self.countries, series)
+        by = by or self.fitting(since, until)
+        country = find(country, self.countries)
+        return CountryPage(
+            about=self.about,
+            by=by,
+            rates=rates,
+            since=since,
+            until=until,
+            countries=self.countries,
+            series=self.series(country, by, since, until),
+            corrected=self.corrected(country, by, since, until),
+        )
 
     def compare(
-        self, first: str, second: str, *, by: By | None = None, rates: bool = False
+        self,
+        first: str,
+        second: str,
+        *,
+        by: By | None = None,
+        rates: bool = False,
+        since: str | None = None,
+        until: str | None = None,
     ) -> ComparisonPage:
         """Return the page that compares two countries, with the probability that one has more documents.
 
@@ -264,29 +333,31 @@ class Explorer:
         ----------
         first, second
             Codes or names of the countries.
-        by, rates
+        by, rates, since, until
             As in `overview`.
 
         Raises
         ------
         InputError
-            If the store has no document of one country, or the countries are the same.
+            As in `overview`, and if the store has no document of one country, or the countries are the same.
         """
         first, second = find(first, self.countries), find(second, self.countries)
         if first == second:
             raise InputError("the two countries are the same", "choose two countries", code="parameter")
-        by = by or self.default_by
-        joint = self.joint(first, second)
+        by = by or self.fitting(since, until)
+        joint = self.joint(first, second, by, since, until)
         return ComparisonPage(
             about=self.about,
             by=by,
             rates=rates,
+            since=since,
+            until=until,
             countries=self.countries,
-            first=self.series(first, by),
-            second=self.series(second, by),
+            first=self.series(first, by, since, until),
+            second=self.series(second, by, since, until),
             both=joint.both,
             together=joint.together,
-            periods=self.comparison(first, second, by),
+            periods=self.comparison(first, second, by, since, until),
         )
 
     def documents(
@@ -294,6 +365,9 @@ class Explorer:
         country: str,
         *,
         by: By | None = None,
+        rates: bool = False,
+        since: str | None = None,
+        until: str | None = None,
         period: str | None = None,
         order: str = "uncertain",
         offset: int = 0,
@@ -304,32 +378,37 @@ class Explorer:
         ----------
         country
             Code or name of the country.
-        by, period
-            Length of a period, and the period; None: all periods.
+        by, rates, since, until
+            As in `overview`; links to other pages keep them.
+        period
+            One period; None: all from ``since`` to ``until``.
         order
             ``uncertain`` (nearest 50 % first), ``probability`` or ``date``.
         offset
             Number of documents to skip.
         """
         one_of(order, ORDERS, "order")
-        by = by or self.default_by
+        by = by or self.fitting(since, until)
         country = find(country, self.countries)
-        counts = self.counts
-        rows = counts.rows_of(country)
+        calendar = self.calendar(by, since, until)
+        rows = calendar.counts.rows_of(country)
         if period is not None:
-            calendar = self.calendar(by)
             if period not in calendar.periods:
                 hint = f"the store covers {self.about.first} to {self.about.last}"
                 raise InputError(f"there is no {by} {period!r:.20}", hint, code="parameter")
             rows = rows[calendar.place[rows] == calendar.periods.index(period)]
-        chance = counts.probability[rows]
+        rows = rows + calendar.rows.start
+        chance = self.counts.probability[rows]
         key = {"uncertain": np.abs(chance - 0.5), "probability": -chance, "date": np.zeros(len(rows))}[order]
         listed = rows[np.argsort(key, kind="stable")][offset : offset + LISTED]
         return DocumentsPage(
             about=self.about,
+            by=by,
+            rates=rates,
+            since=since,
+            until=until,
             country=country,
             name=display_name(country),
-            by=by,
             period=period,
             order=order,
             offset=offset,
@@ -352,18 +431,23 @@ class Explorer:
         stored = self.document_of(name)
         pairs = pairs_of(stored.evidence, stored.text)
         counts = sorted((self._document_count(int(row)) for row in rows), key=lambda each: -each.probability)
-        if self.about.role != DYAD:
-            names = {each.country: each.name for each in counts}
-            counts = [
-                replace(each, why=why_below_one(each.country, each.probability, pairs, names))
-                for each in counts
-            ]
+        sampled = self._store.manifest.settings.get("trees") == "sampled"
+        names = {each.country: each.name for each in counts}
+        first = {pair.country: pair for pair in reversed(pairs)}
+        explained = []
+        for each in counts:
+            why: tuple[str, ...] = ()
+            if self.about.role != DYAD:
+                why = why_below_one(each.country, each.probability, pairs, names)
+            if each.country in first:
+                why += why_uncertain(first[each.country], sampled=sampled)
+            explained.append(replace(each, why=why, line=decisive(each.country, pairs, stored.text)))
         return DocumentPage(
             about=self.about,
             id=name,
             date=str(self.counts.day[rows[0]]),
             title=stored.title,
-            counts=tuple(counts),
+            counts=tuple(explained),
             pairs=pairs,
             text=stored.text,
             note=note_of(stored.text, pairs),
@@ -388,10 +472,7 @@ class Explorer:
             raise InputError(f"{shown!r:.40} is not to be read", "start at /read", code="parameter")
         corrected, problem = None, ""
         if shown is None:
-            try:
-                corrected = corrected_events(self._store, readings.path, by=self.default_by)
-            except InputError as error:
-                problem = str(error)
+            corrected, problem = self._corrected(readings.done, self.fitting(), None, None)
         place = readings.items.index(shown) if shown is not None else len(readings.items)
         return ReadingPage(
             about=self.about,
@@ -436,20 +517,47 @@ class Explorer:
             problems=self._store.problems,
         )
 
-    @cached_property
-    def default_by(self) -> By:
+    def fitting(self, since: str | None = None, until: str | None = None) -> By:
         """Return the shortest length of a period that a chart shows well."""
-        fitting = [by for by, periods in self._cuts.items() if periods <= MOST_PERIODS]
-        return fitting[0] if fitting else "year"
+        for by in self._lengths:
+            if len(self.calendar(by, since, until).periods) <= MOST_PERIODS:
+                return by
+        return "year"
 
     @cached_property
-    def _cuts(self) -> dict[By, int]:
-        """Return the number of periods of each length, unless it is too large to show."""
-        cuts: dict[By, int] = {}
+    def _lengths(self) -> tuple[By, ...]:
+        """Return the lengths of periods of which the store has not too many."""
+        lengths: list[By] = []
         for by in get_args(By):
             with suppress(InputError):  # one wrong date can span thousands of years
-                cuts[by] = len(self.calendar(by).periods)
-        return cuts
+                lengths += [by] if self.calendar(by).periods else []
+        return tuple(lengths)
+
+    def corrected(
+        self, country: str | None, by: By, since: str | None = None, until: str | None = None
+    ) -> CorrectedEvents | None:
+        """Return the counts that readings corrected; None for another country or too few readings.
+
+        Enough are those without a warning on the count over all documents.
+        """
+        if self._answers is None:
+            return None
+        done = 0 if self.readings is None else self.readings.done
+        whole, _ = self._corrected(done, by, None, None)
+        if whole is None or country not in (None, whole.country) or whole.counts[0].few_warning:
+            return None
+        return whole if since is until is None else self._corrected(done, by, since, until)[0]
+
+    def _correct(
+        self, done: int, by: By, since: str | None, until: str | None
+    ) -> tuple[CorrectedEvents | None, str]:
+        """Return the corrected counts, or why there are none; ``done`` answers make them anew."""
+        try:
+            return corrected_events(
+                self._store, self._answers, by=by, level=LEVEL, since=since, until=until
+            ), ""
+        except InputError as error:
+            return None, str(error)
 
     @cached_property
     def rows_by_name(self) -> dict[str, Rows]:
@@ -470,19 +578,20 @@ class Explorer:
         given = self._texts.get(name)
         return stored if given is None else replace(stored, title=given.title or None, text=given.text)
 
-    def _count(self, country: str, by: By) -> Series:
-        rows = tuple(Counting(self.calendar(by), "poisson-binomial", LEVEL, self._recalibrator).rows(country))
-        return Series(
-            country=country,
-            name=display_name(country),
-            matched=sum(row.matched for row in rows),
-            mean=float(sum(row.count.estimate or 0.0 for row in rows)),
-            best=sum(row.best for row in rows),
-            rows=rows,
-        )
+    def _count(self, country: str, by: By, since: str | None = None, until: str | None = None) -> Series:
+        counting = Counting(self.calendar(by, since, until), "poisson-binomial", LEVEL, self._recalibrator)
+        (overall,) = counting.overall([country])
+        return Series(country, display_name(country), overall, tuple(counting.rows(country)))
 
-    def _compare(self, first: str, second: str, by: By) -> tuple[PeriodComparison, ...]:
-        return self.joint(first, second).periods(self.calendar(by))
+    def _joint(
+        self, first: str, second: str, by: By, since: str | None = None, until: str | None = None
+    ) -> Joint:
+        return Joint.of(self.calendar(by, since, until).counts, self._recalibrator, first, second)
+
+    def _compare(
+        self, first: str, second: str, by: By, since: str | None = None, until: str | None = None
+    ) -> tuple[PeriodComparison, ...]:
+        return self.joint(first, second, by, since, until).periods(self.calendar(by, since, until))
 
     def _listed(self, row: int) -> ListedDocument:
         name = self.counts.names[self.counts.document[row]]

@@ -143,18 +143,18 @@ def answer(explorer: Explorer, request: Request, key: str = "") -> Response:
 def page_of(explorer: Explorer, path: str, query: QueryParams, key: str = "") -> Page:
     """Return the page at a path; raise `InputError` if there is no page."""
     address = Address.of(query)
-    by, rates = address.by, address.rates
+    shown = address.shown
     match path:
         case "/":
-            return explorer.overview(by=by, rates=rates)
+            return explorer.overview(**shown, own_scales=address.flag("own"))
         case "/country":
-            return explorer.country(address.text("country"), by=by, rates=rates)
+            return explorer.country(address.text("country"), **shown)
         case "/compare":
-            return explorer.compare(address.text("first"), address.text("second"), by=by, rates=rates)
+            return explorer.compare(address.text("first"), address.text("second"), **shown)
         case "/documents":
             return explorer.documents(
                 address.text("country"),
-                by=by,
+                **shown,
                 period=query.get("period"),
                 order=query.get("order", "uncertain"),
                 offset=address.number("offset"),

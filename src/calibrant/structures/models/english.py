@@ -262,12 +262,21 @@ class EnglishParser:
         return replace(document, trees=tuple(trees))
 
     def _trees(self, sentences: Sequence[Sequence[str]], tags: Sequence[Sequence[str]]) -> Iterator[Tree]:
-        for words, own, heads, relations in zip(
-            sentences, tags, *self._parser.predict(sentences, tags), strict=True
-        ):
+        posterior = self._parser.posterior(sentences, tags)
+        heads = posterior.minimum_bayes_risk()
+        labels = posterior.best_labels(heads)
+        probabilities = posterior.arc_probabilities(heads, labels)
+        for place, (words, own) in enumerate(zip(sentences, tags, strict=True)):
+            rows = slice(posterior.offsets[place], posterior.offsets[place + 1])
             parts = [tag.partition("|") for tag in own]
-            lemmas = [self._lemmas.of(word, part[0]) for word, part in zip(words, parts, strict=True)]
-            yield Tree(heads, relations, lemmas, [part[0] for part in parts], [part[2] for part in parts])
+            yield Tree(
+                heads[rows].tolist(),
+                [posterior.names[label] for label in labels[rows].tolist()],
+                [self._lemmas.of(word, part[0]) for word, part in zip(words, parts, strict=True)],
+                [part[0] for part in parts],
+                [part[2] for part in parts],
+                probabilities[rows].tolist(),
+            )
 
 
 def _pieces(words: Sequence[str], first: int, last: int) -> Iterator[Place]:

@@ -267,6 +267,33 @@ class DependencyPosterior:
         ]
         return np.concatenate(parts).astype(np.int64)
 
+    def arc_probabilities(self, heads: ArrayLike, labels: ArrayLike) -> Floats:
+        """Return (N,) the marginal probability of each word's arc with its label.
+
+        Parameters
+        ----------
+        heads
+            (N,) heads of all words: 0 for the root, h + 1 for word h of the sentence.
+        labels
+            (N,) codes of their labels.
+
+        Examples
+        --------
+        >>> posterior = DependencyPosterior(np.zeros((1, 2)), np.log([[[0.3, 0.7], [0.2, 0.8]]]))
+        >>> posterior.arc_probabilities([0], [1]).round(3).tolist()
+        [0.7]
+        """
+        self._check_labels()
+        given, codes = self.check_heads(heads), np.asarray(labels)
+        parts = []
+        for place, marginal in enumerate(self.marginals()):
+            rows = slice(self.offsets[place], self.offsets[place + 1])
+            words = np.arange(len(marginal))
+            own = self.labels[place][words, given[rows]]
+            share = own[words, codes[rows]] - np.logaddexp.reduce(own, axis=1)
+            parts.append(marginal[words, given[rows]] * np.exp(share))
+        return np.concatenate(parts)
+
     def sample(self, size: int, *, seed: seeds.Seed = None, ids: Iterable[object] | None = None) -> Heads:
         """Return independent samples of trees.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from calibrant.events.web.pages._page import About, Address, Page
+from calibrant.events.web.pages._page import About, Address, Page, PeriodsPage
 from calibrant.events.web.pages.comparison import ComparisonPage
 from calibrant.events.web.pages.country import CountryPage
 from calibrant.events.web.pages.document import DocumentPage
@@ -14,4 +14,4 @@ PAGES: dict[str, type[Page]] = {
     page.path: page for page in (OverviewPage, CountryPage, ComparisonPage, DocumentsPage, DocumentPage)
 }
 
-__all__ = ["PAGES", "About", "Address", "Page", "ProblemPage"]
+__all__ = ["PAGES", "About", "Address", "Page", "PeriodsPage", "ProblemPage"]

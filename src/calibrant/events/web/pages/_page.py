@@ -13,6 +13,8 @@ from calibrant.exceptions import InputError
 from calibrant.metrics.periods import PERIODS, By
 from calibrant.records.record import SCHEMA_VERSION, plain
 
+MOST_YEARS = 500
+
 
 @dataclass(frozen=True)
 class Address:
@@ -38,8 +40,17 @@ class Address:
         return cls(query, by)
 
     @property
-    def rates(self) -> bool:
-        return self.query.get("rates") == "1"
+    def shown(self) -> dict[str, Any]:
+        """Return which periods a page shows, and how: arguments of the explorer's methods."""
+        return {
+            "by": self.by,
+            "rates": self.flag("rates"),
+            "since": self.query.get("from") or None,
+            "until": self.query.get("to") or None,
+        }
+
+    def flag(self, name: str) -> bool:
+        return self.query.get(name) == "1"
 
     def text(self, name: str) -> str:
         """Return a required value."""
@@ -147,3 +158,36 @@ class Page(Served):
     template: ClassVar[str]
 
     about: About
+
+
+@dataclass(frozen=True)
+class PeriodsPage(Page):
+    """Base of the pages that show counts by period.
+
+    Attributes
+    ----------
+    by
+        Length of a period: ``week``, ``month``, ``quarter`` or ``year``.
+    rates
+        True if the charts show rates; the rows contain counts and rates.
+    since, until
+        First and last period, as the address names them; None: from the first, or to the last document.
+    """
+
+    by: str
+    rates: bool
+    since: str | None
+    until: str | None
+
+    @property
+    def kept(self) -> dict[str, Any]:
+        """Return the part of the query that links to other pages keep."""
+        return {"by": self.by, "rates": self.rates, "from": self.since, "to": self.until}
+
+    @property
+    def years(self) -> tuple[str, ...]:
+        """Return the years of the store from which a reader can choose; none if there are too many."""
+        if self.about.first is None or self.about.last is None:
+            return ()
+        first, last = int(self.about.first[:4]), int(self.about.last[:4])
+        return tuple(f"{year:04}" for year in range(first, last + 1)) if last - first < MOST_YEARS else ()

@@ -6,19 +6,19 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from calibrant.events.web._comparing import PeriodComparison
-from calibrant.events.web.pages._page import Page
+from calibrant.events.web.pages._page import PeriodsPage
 from calibrant.events.web.pages.country import Series
 from calibrant.records.formats import as_rows
 from calibrant.records.record import columns_of
 
 
 @dataclass(frozen=True)
-class ComparisonPage(Page):
+class ComparisonPage(PeriodsPage):
     """Comparison of two countries.
 
     Attributes
     ----------
-    about, by, rates, countries
+    about, by, rates, since, until, countries
         As in `OverviewPage`.
     first, second
         Series of the two countries.
@@ -33,8 +33,6 @@ class ComparisonPage(Page):
     path: ClassVar[str] = "/compare"
     template: ClassVar[str] = "comparison.html"
 
-    by: str
-    rates: bool
     countries: tuple[str, ...]
     first: Series
     second: Series

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from calibrant.events.results.corrected import CorrectedEvents
 from calibrant.events.results.events import EventCount
-from calibrant.events.web.pages._page import Page
+from calibrant.events.web.pages._page import PeriodsPage
 from calibrant.records.formats import as_rows
 from calibrant.records.record import columns_of
 
@@ -19,17 +20,15 @@ class Series:
     ----------
     country, name
         Code and display name.
-    matched, mean, best
-        Sums over all periods.
+    overall
+        Count over all periods.
     rows
         One row per period, including empty periods.
     """
 
     country: str
     name: str
-    matched: int
-    mean: float
-    best: int
+    overall: EventCount
     rows: tuple[EventCount, ...]
 
     def to_rows(self) -> list[dict[str, Any]]:
@@ -38,24 +37,25 @@ class Series:
 
 
 @dataclass(frozen=True)
-class CountryPage(Page):
+class CountryPage(PeriodsPage):
     """Counts of one country by period.
 
     Attributes
     ----------
-    about, by, rates, countries
+    about, by, rates, since, until, countries
         As in `OverviewPage`.
     series
         Counts of the country.
+    corrected
+        Counts that readings corrected; None without enough readings of this country.
     """
 
     path: ClassVar[str] = "/country"
     template: ClassVar[str] = "country.html"
 
-    by: str
-    rates: bool
     countries: tuple[str, ...]
     series: Series
+    corrected: CorrectedEvents | None = None
 
     def to_rows(self) -> list[dict[str, Any]]:
         """Return one row per period."""

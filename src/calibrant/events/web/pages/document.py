@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -12,12 +13,34 @@ from calibrant.events.web._share import share
 from calibrant.events.web.pages._page import Page
 from calibrant.records.record import plain
 
+END = re.compile(r"(?<!\b[A-Z])[.!?][\"'”’)]*\s+|\n+")  # of a sentence
+ASIDE = ("mention_span", "agent_span", "arcs")  # fields of a pair that no row has
+LONGEST_LINE = 300  # characters on either side of a mention
+CERTAIN = 0.95  # arcs of at least this probability need no sentence
 DIGITS = 9  # of differences of proportions
 NO_TEXT = (
     "The store contains no texts. To show them, start the explorer with the file of the run's documents "
     "(`documents`), or write the store with texts (`with_text`)."
 )
 OTHER_TEXT = "No mention is marked, because this text differs from the text of the run that wrote the store."
+
+
+@dataclass(frozen=True)
+class UncertainArc:
+    """An arc of the dependency tree on which a pair depends.
+
+    Attributes
+    ----------
+    word, relation, head
+        The dependent, the label of the arc, and the head.
+    probability
+        Probability of the arc with its label under the parser.
+    """
+
+    word: str
+    relation: str
+    head: str
+    probability: float
 
 
 @dataclass(frozen=True)
@@ -36,6 +59,8 @@ class Pair:
         Character offsets in the text, the end exclusive.
     mention, agent
         Words of the mentions; None without a text.
+    arcs
+        Arcs between the verb and its agent or target; empty if the parser gave no probabilities.
     """
 
     number: int
@@ -48,6 +73,12 @@ class Pair:
     agent_span: tuple[int, int]
     mention: str | None
     agent: str | None
+    arcs: tuple[UncertainArc, ...] = ()
+
+    @property
+    def weakest(self) -> UncertainArc | None:
+        """Return the least probable arc, or None."""
+        return min(self.arcs, key=lambda arc: arc.probability, default=None)
 
     @staticmethod
     def called(words: str | None, otherwise: str) -> str:
@@ -92,9 +123,33 @@ def pairs_of(evidence: Sequence[StoredEvidence], text: str | None) -> tuple[Pair
             agent_span=(stored.agent_from, stored.agent_to),
             mention=_words(fitting, stored.mention_from, stored.mention_to),
             agent=_words(fitting, stored.agent_from, stored.agent_to),
+            arcs=tuple(UncertainArc(*arc) for arc in stored.arcs),
         )
         for number, stored in enumerate(evidence, 1)
     )
+
+
+def line_of(text: str, span: tuple[int, int]) -> tuple[str, str, str]:
+    """Return the sentence around a mention: the words before it, its own, and those after it.
+
+    Sentences end at a line break, and at a full stop, question mark or exclamation mark before a blank,
+    unless it follows a single capital letter, as in U.S. At most 300 characters of either side are returned.
+
+    Examples
+    --------
+    >>> line_of("They left. U.S. planes attacked two towns. Many fled.", (11, 22))
+    ('', 'U.S. planes', 'attacked two towns.')
+    """
+    start, end = span
+    begin = max((match.end() for match in END.finditer(text, 0, start)), default=0)
+    stop = END.search(text, max(start, end - 1))
+    last = len(text) if stop is None else stop.end()
+    before, after = " ".join(text[begin:start].split()), " ".join(text[end:last].split())
+    if len(before) > LONGEST_LINE:
+        before = f"… {before[-LONGEST_LINE:].partition(' ')[2]}"
+    if len(after) > LONGEST_LINE:
+        after = f"{after[:LONGEST_LINE].rpartition(' ')[0]} …"
+    return before, " ".join(text[start:end].split()), after
 
 
 def pieces_of(text: str, pairs: Sequence[Pair]) -> tuple[Piece, ...]:
@@ -116,6 +171,12 @@ def pieces_of(text: str, pairs: Sequence[Pair]) -> tuple[Piece, ...]:
         )
         for start, end in pairwise(cuts)
     )
+
+
+def decisive(country: str, pairs: Sequence[Pair], text: str | None) -> tuple[str, str, str] | None:
+    """Return the sentence with the agent of a country's most probable pair; None without a fitting text."""
+    own = next((pair for pair in pairs if pair.country == country), None)
+    return None if own is None or text is None or own.agent is None else line_of(text, own.agent_span)
 
 
 def note_of(text: str | None, pairs: Sequence[Pair]) -> str:
@@ -192,6 +253,31 @@ def why_below_one(
     return tuple(sentences)
 
 
+def why_uncertain(pair: Pair, *, sampled: bool) -> tuple[str, ...]:
+    """Return a sentence on the arc of a pair of which the parser is least certain; none if it is certain.
+
+    Parameters
+    ----------
+    pair
+        Most probable pair of a country.
+    sampled
+        True if the trees were sampled, so that the document's probability includes them.
+
+    Examples
+    --------
+    >>> arcs = (UncertainArc("they", "nsubj", "attack", 0.62),)
+    >>> pair = Pair(1, "IRQ", "attack", 0.9, 1, (0, 9), 2, (20, 24), "Iraqi men", "they", arcs)
+    >>> why_uncertain(pair, sampled=True)
+    ('The parser is uncertain that “they” is nsubj of “attack”: 0.62.',)
+    """
+    arc = pair.weakest
+    if arc is None or arc.probability >= CERTAIN:
+        return ()
+    text = f"The parser is uncertain that “{arc.word}” is {arc.relation} of “{arc.head}”: "
+    text += f"{arc.probability:.2f}."
+    return (text if sampled else f"{text} The probability above takes its tree as certain.",)
+
+
 @dataclass(frozen=True)
 class DocumentCount:
     """Probability that a document counts for a country.
@@ -207,8 +293,11 @@ class DocumentCount:
     best
         True if the document counts in the 1-best structure.
     why
-        Sentences on why the probability is below 1, as far as the stored evidence shows it; empty for pairs
-        of countries.
+        Sentences on why the probability is below 1 and which arc the parser is uncertain of, as far as the
+        stored evidence shows it; for pairs of countries only on the arc.
+    line
+        Sentence with the agent (or target) of the most probable pair, as `line_of` returns it; None without a
+        text or a pair.
     """
 
     country: str
@@ -218,6 +307,7 @@ class DocumentCount:
     samples: int
     best: bool
     why: tuple[str, ...] = ()
+    line: tuple[str, str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -259,6 +349,10 @@ class DocumentPage(Page):
     def to_rows(self) -> list[dict[str, Any]]:
         """Return one row per pair of mentions."""
         return [
-            {name: value for name, value in plain(pair).items() if not name.endswith("_span")}
+            {
+                **{name: value for name, value in plain(pair).items() if name not in ASIDE},
+                "arc": None if (arc := pair.weakest) is None else f"{arc.relation} of {arc.head}",
+                "arc_probability": None if arc is None else arc.probability,
+            }
             for pair in self.pairs
         ]

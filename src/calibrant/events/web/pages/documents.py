@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from calibrant.events.web.pages._page import Page
+from calibrant.events.web.pages._page import PeriodsPage
 from calibrant.records.record import plain
 
 LISTED = 50  # documents per page
@@ -34,15 +34,17 @@ class ListedDocument:
 
 
 @dataclass(frozen=True)
-class DocumentsPage(Page):
+class DocumentsPage(PeriodsPage):
     """Documents that may count for a country.
 
     Attributes
     ----------
     about
         Description of the store.
-    country, name, by
-        Code and display name of the country; length of a period.
+    by, rates, since, until
+        As in `OverviewPage`.
+    country, name
+        Code and display name of the country.
     period
         Period; None: all periods.
     order
@@ -58,7 +60,6 @@ class DocumentsPage(Page):
 
     country: str
     name: str
-    by: str
     period: str | None
     order: str
     offset: int

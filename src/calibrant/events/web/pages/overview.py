@@ -5,37 +5,40 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from calibrant.events.web.pages._page import Page
+from calibrant.events.results.corrected import CorrectedEvents
+from calibrant.events.web.pages._page import PeriodsPage
 from calibrant.events.web.pages.country import Series
 
 TOP = 20
 
 
 @dataclass(frozen=True)
-class OverviewPage(Page):
+class OverviewPage(PeriodsPage):
     """Small charts of the countries with the most documents.
 
     Attributes
     ----------
     about
         Description of the store.
-    by
-        Length of a period: ``week``, ``month``, ``quarter`` or ``year``.
-    rates
-        True if the charts show rates; the rows contain counts and rates.
+    by, rates, since, until
+        As in `PeriodsPage`.
+    own_scales
+        True if each chart has its own scale, without numbers; otherwise all have the same.
     countries
-        All codes of the store, by decreasing mean.
+        All codes with a document in these periods, by decreasing mean.
     series
         Series of the first countries.
+    corrected
+        Counts of one country that readings corrected; None without enough readings.
     """
 
     path: ClassVar[str] = "/"
     template: ClassVar[str] = "overview.html"
 
-    by: str
-    rates: bool
+    own_scales: bool
     countries: tuple[str, ...]
     series: tuple[Series, ...]
+    corrected: CorrectedEvents | None = None
 
     def to_rows(self) -> list[dict[str, Any]]:
         """Return one row per country and period."""
