@@ -122,7 +122,7 @@ def test_periods_without_documents_are_gaps(rates: bool) -> None:
     drawn = {str(patch.get_label()): patch for patch in ax.patches if isinstance(patch, StepPatch)}
     assert drawn.keys() == {"total interval", "band", "mean", "1-best"}
     for patch in drawn.values():
-        values = np.asarray(patch.get_data().values)
+        values = np.asarray(patch.get_data()[0])
         assert [year for year, y in zip(years, values, strict=True) if np.isnan(y)] == [*gaps]
         starts = np.count_nonzero(patch.get_path().codes == Path_.MOVETO)
         assert starts == 3  # 2004, between two gaps, is drawn too
@@ -157,11 +157,11 @@ def test_corrected_counts_are_drawn_beside_the_models() -> None:
     )
     (ax,) = corrected_series(events).axes
     band, mean, model = (patch.get_data() for patch in ax.patches if isinstance(patch, StepPatch))
-    assert np.asarray(mean.values).tolist() == [5.0, 6.0, 7.0]
-    assert np.asarray(model.values).tolist() == [4.0, 5.0, 6.0]
-    assert (np.asarray(band.baseline).tolist(), np.asarray(band.values).tolist()) == ([1.0] * 3, [6.0] * 3)
+    assert np.asarray(mean[0]).tolist() == [5.0, 6.0, 7.0]
+    assert np.asarray(model[0]).tolist() == [4.0, 5.0, 6.0]
+    assert (np.asarray(band[2]).tolist(), np.asarray(band[0]).tolist()) == ([1.0] * 3, [6.0] * 3)
     rates = corrected_series(events, rates=True).axes[0].patches[1]
     assert isinstance(rates, StepPatch)
-    assert np.asarray(rates.get_data().values) == pytest.approx(np.array([5.0, 6.0, 7.0]) / 9)
+    assert np.asarray(rates.get_data()[0]) == pytest.approx(np.array([5.0, 6.0, 7.0]) / 9)
     with pytest.raises(InputError, match="no periods"):
         corrected_series(replace(events, counts=(rows[0],)))

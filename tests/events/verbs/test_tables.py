@@ -24,7 +24,7 @@ from calibrant.events import (
     uncertain_documents,
 )
 from calibrant.events.plots import event_series
-from calibrant.events.results.events import EventCount
+from calibrant.events.results.events import EventCount, EventTable
 from calibrant.exceptions import InputError
 from calibrant.metrics.periods import By, period_of
 from calibrant.records import Quantity
@@ -114,7 +114,7 @@ def test_entities_are_counted_in_place_of_documents(store: Path) -> None:
         ]
         low, mean, high = limits(row.count)
         assert mean == pytest.approx(sum(sum(each[:-1]) for each in numbers) / SAMPLES)
-        assert row.best == sum(each[-1] for each in numbers) == 2 * one.best
+        assert row.best == sum(each[-1] for each in numbers) == 2 * (one.best or 0)
         assert low <= mean <= high
         assert mean >= limits(one.count)[1]
         assert row.rate.estimate == pytest.approx(mean / row.documents)
@@ -349,10 +349,11 @@ def test_uncertain_documents_come_with_the_words(store: Path, tmp_path: Path) ->
 def test_the_figure_draws_what_the_table_holds(store: Path, tmp_path: Path) -> None:
     found = draw_events(store, tmp_path / "a.svg", by="quarter")
     assert b"Iraq" in (tmp_path / "a.svg").read_bytes()
+    assert isinstance(found, EventTable)
     assert found.to_dict() == event_table(store, by="quarter").to_dict()
     figure = event_series(found, most=1)
     ax = figure.axes[0]
-    mean, best = (drawn.get_data().values for drawn in ax.patches[-2:] if isinstance(drawn, StepPatch))
+    mean, best = (drawn.get_data()[0] for drawn in ax.patches[-2:] if isinstance(drawn, StepPatch))
     rows: list[EventCount] = [row for row in found.counts if row.country == "IRQ"]
     assert not all(row.documents for row in rows)  # periods without documents are gaps
     np.testing.assert_array_equal(mean, np.array([row.count.estimate for row in rows], float))

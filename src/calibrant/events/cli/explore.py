@@ -22,14 +22,15 @@ from calibrant.cli.progress import ProgressLine
 @click.option(
     "--labels",
     metavar="FILE",
-    help="Labeled documents (columns score, label, cluster). With them, the pages also show total "
-    "intervals.  [default: for an included store, the included labels]",
+    help="Labeled documents (columns score, label, cluster), for total intervals; or readings of calibrant "
+    "events sample, for corrected counts of their country.  [default: for an included store, the included "
+    "labels]",
 )
 @click.option(
     "--readings",
     metavar="FILE",
     help="Documents drawn by calibrant events sample, to read one after another; answers are written into "
-    "FILE. Only on 127.0.0.1.",
+    "FILE. When enough are read, the pages show corrected counts. Only on 127.0.0.1.",
 )
 @click.option(
     "--port",

@@ -170,6 +170,11 @@ class EventStore:
         return str(rules.get("role", "agent")) if isinstance(rules, dict) else "agent"
 
     @property
+    def sampled(self) -> str:
+        """Return what the samples of a document differ in, such as "trees and entities"."""
+        return self.manifest.sources.get("sampled", "entities")
+
+    @property
     def layout(self) -> Layout:
         """Return the columns and the form of dates that the run was given for its documents."""
         sources = self.manifest.sources

@@ -388,7 +388,7 @@ def _lacks_arcs(kind: pa.DataType) -> bool:
     import pyarrow as pa
 
     is_list = pa.types.is_list(kind) and pa.types.is_struct(kind.value_type)
-    return is_list and kind.value_type.get_field_index(ARCS) < 0
+    return bool(is_list and kind.value_type.get_field_index(ARCS) < 0)
 
 
 def _without_arcs(evidence: pa.ListArray) -> pa.ListArray:

@@ -67,6 +67,6 @@ def draw_events(
         return counted
     if width is not None:
         columns = min(positive_integer(columns, "columns"), max(1, int(width / LEAST_PANEL)))
-    look = {"columns": columns, "most": most, "rates": rates, "own_scales": own_scales}
-    save_figure(event_series(counted, **look), output, width=width)
+    figure = event_series(counted, columns=columns, most=most, rates=rates, own_scales=own_scales)
+    save_figure(figure, output, width=width)
     return counted

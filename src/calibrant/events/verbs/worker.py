@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from threading import Lock
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -36,7 +36,11 @@ if TYPE_CHECKING:
     AnyParser = EnglishParser | TextParser
 
 LITBANK = "litbank"
+Drawn = Literal["1-best", "sampled"]
+BEST, SAMPLED = DRAWN = ("1-best", "sampled")
+DRAWS = 10  # of tags and trees of a document, among which its samples are divided
 Places = list[list[tuple[int, int]]]
+Parsed = tuple[Document, Places, tuple[Document, ...]]
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,7 @@ class Extraction:
         Path or name of a spaCy pipeline, or calibrant-english; None: the documents have trees.
     lexicon
         Path of a lexicon; None for the included lexicon.
-    rules, samples, seed, with_text, possessive_endings
+    rules, samples, seed, with_text, possessive_endings, trees, tags
         As in `calibrant.events.extract_events`.
     run
         Identifier of the run; each run loads its models again, since files may have changed.
@@ -67,8 +71,16 @@ class Extraction:
     seed: int
     with_text: bool
     possessive_endings: bool = True
+    trees: Drawn = "1-best"
+    tags: Drawn = "1-best"
     run: str = ""
     skip: bool = True
+
+    @property
+    def sampled(self) -> str:
+        """Return the names of what is sampled."""
+        names = [name for name in ("tags", "trees") if getattr(self, name) == SAMPLED]
+        return " and ".join(filter(None, [", ".join(names), "entities"]))
 
 
 class Extracted(NamedTuple):
@@ -88,7 +100,10 @@ class Extractor:
         )
         self.model: CoreferenceModel = open_model(settings.coref)[0]
         self._parser: AnyParser | None = None
-        if settings.parser is not None:
+        self._english: EnglishParser | None = None
+        if SAMPLED in (settings.trees, settings.tags):
+            self._parser = self._english = load_english_parser()
+        elif settings.parser is not None:
             self._parser = text_parser(settings.parser)
         # The parser is not thread-safe, so threads take turns.
         self._alone = nullcontext() if self._parser is None else Lock()
@@ -114,7 +129,7 @@ class Extractor:
             return Extracted(StoredDocument(item.id, item.date, skipped=True), Counter())
         settings = self.settings
         with self._alone:
-            document, places = self.parsed_if_acting(item) if settings.skip else self.parsed(item)
+            document, places, draws = self.parsed_if_acting(item) if settings.skip else self.parsed(item)
         uses = uses_of(document, settings.rules)
         events = extract(
             document,
@@ -124,6 +139,7 @@ class Extractor:
             samples=settings.samples,
             seed=settings.seed,
             possessive_endings=settings.possessive_endings,
+            draws=draws,
         )
         if events is None:
             return Extracted(StoredDocument(item.id, item.date), uses)
@@ -145,7 +161,7 @@ class Extractor:
         """Return the words of each sentence, before anything is parsed."""
         return words_of(item, self._parser)
 
-    def parsed_if_acting(self, item: DatedText) -> tuple[Document, Places]:
+    def parsed_if_acting(self, item: DatedText) -> Parsed:
         """Return `parsed`; only the sentences with a verb of the rules if it has no agent or target.
 
         The other sentences could only describe the agent. Most texts with such a verb have none, and are
@@ -154,22 +170,36 @@ class Extractor:
         parser = self._parser
         if item.document is not None or not isinstance(parser, EnglishParser):
             return self.parsed(item)
-        sentences, places = parser.sentences(item.text)
-        document = Document(item.id, sentences, date=item.date.isoformat())
-        triggers, own = self.settings.rules.triggers, self.settings.possessive_endings
-        first = [words for words in sentences if any(word.lower().startswith(triggers) for word in words)]
-        part = parser.trees(replace(document, sentences=first))
-        part = replace(part, mentions=detect_mentions(part, possessive_endings=own))
-        if not len(candidates(part, self.lexicon, self.settings.rules).agents):
-            return part, places
-        return parser.trees(document), places
+        triggers = self.settings.rules.triggers
+        document, places = self._split(item, parser)
+        numbers = [
+            place
+            for place, words in enumerate(document.sentences)
+            if any(word.lower().startswith(triggers) for word in words)
+        ]
+        part = replace(document, sentences=[document.sentences[number] for number in numbers])
+        best, draws = self._drawn(part, parser, numbers)
+        if not any(map(self._has_participant, (best, *draws))):
+            return best, places, ()
+        best, draws = self._drawn(document, parser)
+        return best, places, draws
 
-    def parsed(self, item: DatedText) -> tuple[Document, Places]:
-        """Return a document with trees, and the places of its words in the text."""
+    def _has_participant(self, document: Document) -> bool:
+        """Return True if a mention is an agent or a target, as the role of the rules asks."""
+        own = self.settings.possessive_endings
+        document = replace(document, mentions=detect_mentions(document, possessive_endings=own))
+        return len(candidates(document, self.lexicon, self.settings.rules).agents) > 0
+
+    def parsed(self, item: DatedText) -> Parsed:
+        """Return a document with trees, the places of its words in the text, and draws if there are any."""
+        if self._english is not None:
+            document, places = self._split(item, self._english)
+            best, draws = self._drawn(document, self._english)
+            return best, places, draws
         if item.document is None:
             if self._parser is None:
                 raise _no_parser(item)
-            return self._parser.parse(item.id, item.text, item.date)
+            return (*self._parser.parse(item.id, item.text, item.date), ())
         document = item.document
         if document.trees is None:
             if self._parser is None:
@@ -178,7 +208,35 @@ class Extractor:
                     message, "give a spaCy pipeline that parses it (`parser`)", code="missing-value"
                 )
             document = self._parser.trees(document)
-        return document, joined(document.sentences)[1]
+        return document, joined(document.sentences)[1], ()
+
+    def _split(self, item: DatedText, parser: EnglishParser) -> tuple[Document, Places]:
+        """Return a document with the sentences of a text, and the places of its words."""
+        if item.document is None:
+            sentences, places = parser.sentences(item.text)
+            return Document(item.id, sentences, date=item.date.isoformat()), places
+        if item.document.trees is None:
+            return item.document, joined(item.document.sentences)[1]
+        message = f"document {item.id!r} has trees, which have no probabilities"
+        hint = "remove its trees, so that calibrant-english parses it, or sample neither tags nor trees"
+        raise InputError(message, hint, code="parameter")
+
+    def _drawn(
+        self, document: Document, parser: EnglishParser, numbers: list[int] | None = None
+    ) -> tuple[Document, tuple[Document, ...]]:
+        """Return a document with its 1-best trees, and with sampled tags or trees if the settings ask so."""
+        settings = self.settings
+        if self._english is None:
+            return parser.trees(document), ()
+        return parser.draws(
+            document,
+            DRAWS,
+            seed=settings.seed,
+            tags=settings.tags == SAMPLED,
+            trees=settings.trees == SAMPLED,
+            lemmas=settings.rules.verbs,
+            numbers=numbers,
+        )
 
 
 def text_parser(path: str | os.PathLike[str]) -> AnyParser:
