@@ -172,7 +172,7 @@ BUDGET = {
     "records": 1912,
     "results": 3002,
     "seeds": 69,
-    "structures": 23405,
+    "structures": 23420,
     "synthetic": 253,
     "testing": 127,
     "verbs": 5667,
