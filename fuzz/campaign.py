@@ -20,8 +20,8 @@ ROOT = Path(__file__).resolve().parent.parent
 WORKER = ROOT / "fuzz" / "worker.py"
 CACHE = ROOT / ".cache" / "fuzz"
 NAMES = ("conllu", "tagged", "coreference", "arcs", "text-tables", "binary-tables", "logs", "models",
-         "recalibrators", "tallies", "monitors", "protocol", "entities", "documents", "stores", "tensors",
-         "published", "ontonotes", "treebank", "news")  # fmt: skip
+         "recalibrators", "tallies", "monitors", "protocol", "entities", "documents", "document-tables",
+         "stores", "tensors", "published", "ontonotes", "treebank", "news")  # fmt: skip
 STATUS = re.compile(r"#(\d+)\s+\w+\s+cov: (\d+) ft: (\d+) corp: (\d+)")
 
 

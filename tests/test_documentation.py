@@ -16,6 +16,7 @@ import typing
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import click
 import pytest
@@ -297,10 +298,27 @@ def run_commands(block: str, place: str, capsys: pytest.CaptureFixture[str]) -> 
             assert same, f"{place}: {' '.join(words)}\n{got}"
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if any(blocks(page))], ids=identity)
+NEEDS = re.compile(r"^<!-- needs: ([\w-]+) -->$", re.MULTILINE)  # a data set of the examples of a page
+
+
+def with_examples() -> Iterator[Any]:
+    """Pages with examples; those that need a data set take longer."""
+    for page in PAGES:
+        if any(blocks(page)):
+            marks = [pytest.mark.slow] if NEEDS.search(text(page)) else []
+            yield pytest.param(page, id=identity(page), marks=marks)
+
+
+@pytest.mark.parametrize("page", list(with_examples()))
 def test_the_examples_of_the_page_run(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    page: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    request: pytest.FixtureRequest,
 ) -> None:
+    for name in NEEDS.findall(text(page)):
+        assert (request.getfixturevalue("data") / name).is_dir()  # the test is skipped without the set
     monkeypatch.chdir(tmp_path)
     parser, runner = doctest.DocTestParser(), doctest.DocTestRunner(optionflags=FLAGS)
     names: dict[str, object] = {}

@@ -12,9 +12,14 @@ import pytest
 from calibrant import CalibrantError
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "fuzz"))
+from campaign import NAMES
 from targets import TARGETS, placed
 
 sys.path.pop()
+
+
+def test_the_command_offers_every_target() -> None:
+    assert sorted(NAMES) == sorted(TARGETS)
 
 
 @pytest.mark.parametrize("name", TARGETS)

@@ -87,3 +87,10 @@ def test_estimates_are_near_the_published_ones(root: Path, data: Path) -> None:
             continue
         distance, _ = articles.farthest(example, articles.fits(example, folder)["recalibrated"])
         assert distance < 0.8, example.title
+
+
+@pytest.mark.slow
+def test_the_page_of_the_rules_of_names_has_the_numbers_of_its_table(root: Path) -> None:
+    page = (root / "docs/studies/named_rule.md").read_text(encoding="utf-8")
+    for name, table in script(root, "named_rule").tables().items():
+        assert f"<!-- table: {name} -->\n{table}\n<!-- end -->" in page, "run python scripts/named_rule.py"

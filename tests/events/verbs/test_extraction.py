@@ -353,6 +353,7 @@ def test_documents_with_the_text_of_another_are_noted(tmp_path: Path, coref: Pat
     )
     found = extract_events(tmp_path / "empty.jsonl", tmp_path / "none", coref=coref)
     assert not any("same text" in each for each in found.notes)
+    assert any(each.startswith("3 documents have no text, and so no events") for each in found.notes)
 
 
 def test_labels_of_an_unknown_scheme_are_named_with_the_document(tmp_path: Path, coref: Path) -> None:

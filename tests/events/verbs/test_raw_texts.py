@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from copy import copy
+from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +15,11 @@ from pyarrow import parquet as pq
 
 from calibrant.data import dated_documents
 from calibrant.events import EventStore, extract_events
+from calibrant.events.files.dated_text import DatedText
+from calibrant.events.rules import RULES
+from calibrant.events.verbs.worker import Extraction, Extractor
 from calibrant.exceptions import InputError
+from calibrant.structures.files.english import ENGLISH
 
 TEXTS = {
     "1967-06-05": "Israel attacked Egypt on Monday. Its planes bombed two airfields.",
@@ -48,6 +55,27 @@ def test_a_folder_and_a_table_of_the_same_texts_have_the_same_events(tmp_path: P
     pq.write_table(pa.table(rows), tmp_path / "news.parquet")
     extract_events(tmp_path / "news.parquet", tmp_path / "t", samples=20)
     assert EventStore(tmp_path / "t").digest() == store.digest()
+
+
+@pytest.mark.parametrize("how", [{}, {"trees": "sampled", "tags": "sampled"}], ids=["1-best", "sampled"])
+def test_sentences_that_cannot_matter_are_not_parsed(how: dict[str, Any]) -> None:
+    pytest.importorskip("calibrant_english")
+    pytest.importorskip("spacy")
+    quick = Extractor(Extraction(ENGLISH, ENGLISH, None, RULES["default"], 20, 0, with_text=True, **how))
+    slow = copy(quick)
+    slow.settings = replace(quick.settings, skip=False)
+    texts = [
+        *TEXTS.values(),
+        "An attack on the tax plan failed in London. Israel and Egypt talked. They met in Rome.",
+        "They attacked at dawn. The troops were Israeli. Egypt protested.",
+    ]
+    items = [DatedText(str(place), date(2001, 1, 1), text) for place, text in enumerate(texts)]
+    found = [(quick.extracted(item), slow.extracted(item)) for item in items]
+    assert all(replace(own.stored, skipped=False) == whole.stored for own, whole in found)
+    assert all(own.uses == whole.uses for own, whole in found if not own.stored.skipped)
+    assert sum(bool(own.stored.counts) for own, _ in found) > 1
+    parsed = [len(quick.parsed_if_acting(item)[0].sentences) for item in items[-2:]]
+    assert parsed == [1, 3]
 
 
 @pytest.mark.slow

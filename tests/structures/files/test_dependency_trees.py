@@ -59,7 +59,7 @@ def test_new_trees_replace_old_ones_and_other_lines_stay(tmp_path: Path) -> None
         ([(2, "dep"), (1, "dep")], "no word has the root as its head"),
         ([(2, "dep"), (3, "dep"), (2, "dep"), (0, "root")], "is in a cycle"),
         ([(0, "root"), (0, "root")], "2 words have the root as their head|2 words have the root"),
-        ([(0, "root"), (9, "dep")], "the head of word 1 is 9"),
+        ([(0, "root"), (9, "dep")], r"the head of word 2 \(from 1\) is 9"),
         ([(0, "root"), ("x", "dep")], "the head is 'x'"),
         ([(0, "root"), ("_", "dep")], "the word has no head"),
         ([(0, "root"), (1, "_")], "the word has no relation"),

@@ -335,6 +335,7 @@ class Done:
         self.uses: Counter[tuple[str, str]] = Counter()
         self.read = self.kept = self.skipped = self.matched = 0
         self.foreign: list[str] = []
+        self.empty: list[str] = []
         self.countries: set[str] = set()
         self.texts: set[bytes] = set()
         self.repeats: list[str] = []
@@ -345,7 +346,9 @@ class Done:
         for item in items:
             text = (COMMENT.sub("", item.text) if isinstance(item, Unread) else item.text).strip()
             key = blake2b(text.encode(), digest_size=16).digest()
-            if text and key in self.texts:
+            if not text:
+                self.empty.append(item.id)
+            elif key in self.texts:
                 self.repeats.append(item.id)
             if self.vocabulary:
                 known = known_fraction((word[0] for word in WORD.finditer(text)), self.vocabulary)
@@ -361,12 +364,13 @@ class Done:
                 yield item
 
     def notes(self) -> list[str]:
-        """Return notes on repeated, changed and foreign documents, and on verbs that are mostly nouns."""
+        """Return notes on repeated, changed, foreign and empty documents, and on verbs used as nouns."""
         notes = []
         for names, one, more, what in (
             (self.repeats, "has", "have", "the same text as an earlier one; each counts separately"),
             (self.changed, "differs", "differ", CHANGED),
             (self.foreign, "has", "have", FOREIGN),
+            (self.empty, "has", "have", "no text, and so no events; rates include them"),
         ):
             if names:
                 some = f"{len(names):,} documents {more}" if names[1:] else f"1 document {one}"

@@ -7,12 +7,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
+from calibrant.events.counting import candidates
 from calibrant.events.extraction import DocumentEvents, extract
 from calibrant.events.files.dated import is_conllu
 from calibrant.events.files.dated_text import DatedText, joined
@@ -25,10 +26,11 @@ from calibrant.exceptions import InputError
 from calibrant.structures.documents import Document
 from calibrant.structures.files.english import ENGLISH, load_english_parser
 from calibrant.structures.models.coreference import CoreferenceModel
+from calibrant.structures.models.english import EnglishParser
+from calibrant.structures.models.mentions import detect_mentions
 from calibrant.structures.verbs.coreference_source import open_model
 
 if TYPE_CHECKING:
-    from calibrant.structures.models.english import EnglishParser
     from calibrant.structures.models.parsing import TextParser
 
     AnyParser = EnglishParser | TextParser
@@ -38,6 +40,7 @@ Drawn = Literal["1-best", "sampled"]
 BEST, SAMPLED = DRAWN = ("1-best", "sampled")
 DRAWS = 10  # of tags and trees of a document, among which its samples are divided
 Places = list[list[tuple[int, int]]]
+Parsed = tuple[Document, Places, tuple[Document, ...]]
 
 
 @dataclass(frozen=True)
@@ -124,10 +127,10 @@ class Extractor:
             skipped = self.settings.skip and not self._may_count(item)
         if skipped:
             return Extracted(StoredDocument(item.id, item.date, skipped=True), Counter())
-        with self._alone:
-            document, places, draws = self.parsed(item)
-        uses = uses_of(document, self.settings.rules)
         settings = self.settings
+        with self._alone:
+            document, places, draws = self.parsed_if_acting(item) if settings.skip else self.parsed(item)
+        uses = uses_of(document, settings.rules)
         events = extract(
             document,
             lambda asked: self.model.posterior([asked]),
@@ -158,10 +161,41 @@ class Extractor:
         """Return the words of each sentence, before anything is parsed."""
         return words_of(item, self._parser)
 
-    def parsed(self, item: DatedText) -> tuple[Document, Places, tuple[Document, ...]]:
+    def parsed_if_acting(self, item: DatedText) -> Parsed:
+        """Return `parsed`; only the sentences with a verb of the rules if it has no agent or target.
+
+        The other sentences could only describe the agent. Most texts with such a verb have none, and are
+        parsed no further.
+        """
+        parser = self._parser
+        if item.document is not None or not isinstance(parser, EnglishParser):
+            return self.parsed(item)
+        triggers = self.settings.rules.triggers
+        document, places = self._split(item, parser)
+        numbers = [
+            place
+            for place, words in enumerate(document.sentences)
+            if any(word.lower().startswith(triggers) for word in words)
+        ]
+        part = replace(document, sentences=[document.sentences[number] for number in numbers])
+        best, draws = self._drawn(part, parser, numbers)
+        if not any(map(self._has_participant, (best, *draws))):
+            return best, places, ()
+        best, draws = self._drawn(document, parser)
+        return best, places, draws
+
+    def _has_participant(self, document: Document) -> bool:
+        """Return True if a mention is an agent or a target, as the role of the rules asks."""
+        own = self.settings.possessive_endings
+        document = replace(document, mentions=detect_mentions(document, possessive_endings=own))
+        return len(candidates(document, self.lexicon, self.settings.rules).agents) > 0
+
+    def parsed(self, item: DatedText) -> Parsed:
         """Return a document with trees, the places of its words in the text, and draws if there are any."""
         if self._english is not None:
-            return self._drawn(item, self._english)
+            document, places = self._split(item, self._english)
+            best, draws = self._drawn(document, self._english)
+            return best, places, draws
         if item.document is None:
             if self._parser is None:
                 raise _no_parser(item)
@@ -176,27 +210,33 @@ class Extractor:
             document = self._parser.trees(document)
         return document, joined(document.sentences)[1], ()
 
-    def _drawn(self, item: DatedText, parser: EnglishParser) -> tuple[Document, Places, tuple[Document, ...]]:
-        """Return the same as `parsed`, with sampled tags or trees."""
+    def _split(self, item: DatedText, parser: EnglishParser) -> tuple[Document, Places]:
+        """Return a document with the sentences of a text, and the places of its words."""
         if item.document is None:
             sentences, places = parser.sentences(item.text)
-            document = Document(item.id, sentences, date=item.date.isoformat())
-        elif item.document.trees is None:
-            document, places = item.document, joined(item.document.sentences)[1]
-        else:
-            message = f"document {item.id!r} has trees, which have no probabilities"
-            hint = "remove its trees, so that calibrant-english parses it, or sample neither tags nor trees"
-            raise InputError(message, hint, code="parameter")
+            return Document(item.id, sentences, date=item.date.isoformat()), places
+        if item.document.trees is None:
+            return item.document, joined(item.document.sentences)[1]
+        message = f"document {item.id!r} has trees, which have no probabilities"
+        hint = "remove its trees, so that calibrant-english parses it, or sample neither tags nor trees"
+        raise InputError(message, hint, code="parameter")
+
+    def _drawn(
+        self, document: Document, parser: EnglishParser, numbers: list[int] | None = None
+    ) -> tuple[Document, tuple[Document, ...]]:
+        """Return a document with its 1-best trees, and with sampled tags or trees if the settings ask so."""
         settings = self.settings
-        best, draws = parser.draws(
+        if self._english is None:
+            return parser.trees(document), ()
+        return parser.draws(
             document,
             DRAWS,
             seed=settings.seed,
             tags=settings.tags == SAMPLED,
             trees=settings.trees == SAMPLED,
             lemmas=settings.rules.verbs,
+            numbers=numbers,
         )
-        return best, places, draws
 
 
 def text_parser(path: str | os.PathLike[str]) -> AnyParser:

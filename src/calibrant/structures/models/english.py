@@ -224,6 +224,7 @@ class EnglishParser:
         self, splitter: ChainTagger, tagger: ChainTagger, parser: DependencyModel, lemmas: Lemmas
     ) -> None:
         self._tokenizer = blank_tokenizer()
+        self._last: tuple[str, list[Paragraph]] | None = None
         self._splitter, self._tagger, self._parser, self._lemmas = splitter, tagger, parser, lemmas
 
     @property
@@ -239,8 +240,14 @@ class EnglishParser:
         text
             Text of a document.
         """
-        for words, _ in paragraphs(text, self._tokenizer):
+        for words, _ in self._paragraphs(text):
             yield words
+
+    def _paragraphs(self, text: str) -> list[Paragraph]:
+        """Return `paragraphs`; those of the last text are kept, since it is often parsed next."""
+        if self._last is None or self._last[0] != text:
+            self._last = text, list(paragraphs(text, self._tokenizer))
+        return self._last[1]
 
     def sentences(self, text: str) -> tuple[list[list[str]], list[list[Place]]]:
         """Return the words of each sentence of a text, and their places.
@@ -250,7 +257,7 @@ class EnglishParser:
         text
             Text of a document.
         """
-        parts = list(paragraphs(text, self._tokenizer))
+        parts = self._paragraphs(text)
         sentences, places = [], []
         starts = self._splitter.predict([words for words, _ in parts]) if parts else []
         for (words, where), tags in zip(parts, starts, strict=True):
@@ -304,6 +311,7 @@ class EnglishParser:
         tags: bool = False,
         trees: bool = True,
         lemmas: Collection[str] | None = None,
+        numbers: Sequence[int] | None = None,
     ) -> tuple[Document, tuple[Document, ...]]:
         """Return a document with its 1-best trees, and with sampled tags and trees.
 
@@ -325,6 +333,8 @@ class EnglishParser:
             Sample trees; otherwise they have the most expected correct arcs, given the tags.
         lemmas
             Draw only if a word has one of these lemmas with its most probable or a sampled tag. None: always.
+        numbers
+            Numbers of the sentences in a longer document, whose draws they then have. None: from 0.
 
         Returns
         -------
@@ -337,7 +347,8 @@ class EnglishParser:
             best = replace(document, trees=())
             return best, (best,) * size
         number = seeds.number(seed)
-        readings = self._readings(document.name, sentences, size, number, tags)
+        names = [f"{document.name} {place}" for place in (numbers or range(len(sentences)))]
+        readings = self._readings(names, sentences, size, number, tags)
         if lemmas is not None and not any(map(set(lemmas).intersection, (own.lower for own in readings))):
             readings, size = [replace(own, draws=()) for own in readings if own.number == 0], 0
         readings.sort(key=lambda own: len(own.draws))  # a batch then draws few trees that it does not use
@@ -352,7 +363,7 @@ class EnglishParser:
             labels = posterior.best_labels(heads[0])[None]
             count = len(batch[-1].draws) if trees else 0
             if count:
-                ids = [f"{document.name} {own.sentence} {own.number}" for own in batch]
+                ids = [f"{names[own.sentence]} {own.number}" for own in batch]
                 drawn = posterior.sample(count, seed=number, ids=ids)
                 of_drawn = posterior.sample_labels(drawn, seed=number, ids=ids)
                 heads, labels = np.concatenate([heads, drawn]), np.concatenate([labels, of_drawn])
@@ -365,9 +376,9 @@ class EnglishParser:
                     row = row if trees else 0
                     key = heads[row, words].tobytes() + labels[row, words].tobytes()
                     if key not in made:
-                        names = [posterior.names[label] for label in labels[row, words].tolist()]
+                        relations = [posterior.names[label] for label in labels[row, words].tolist()]
                         shares = probabilities[row, words].tolist()
-                        made[key] = own.tree(heads[row, words].tolist(), names, shares)
+                        made[key] = own.tree(heads[row, words].tolist(), relations, shares)
                     if draw is not None:
                         trees_of[draw][own.sentence] = made[key]
                     elif own.number == 0:
@@ -379,14 +390,13 @@ class EnglishParser:
         return best, tuple(others)
 
     def _readings(
-        self, name: str, sentences: Sequence[Sequence[str]], size: int, seed: int, sampled: bool
+        self, names: Sequence[str], sentences: Sequence[Sequence[str]], size: int, seed: int, sampled: bool
     ) -> list[Reading]:
         """Return the tag sequences of each sentence, the most probable one first, with their draws."""
         posterior = self._tagger.posterior(sentences)
         codes = posterior.viterbi().astype(np.int32)[None]
         if sampled and size:
-            ids = [f"{name} {place}" for place in range(len(sentences))]
-            codes = np.concatenate([codes, posterior.sample(size, seed=seed, ids=ids)])
+            codes = np.concatenate([codes, posterior.sample(size, seed=seed, ids=names)])
         readings = []
         for place, words in enumerate(sentences):
             own = codes[:, posterior.offsets[place] : posterior.offsets[place + 1]]

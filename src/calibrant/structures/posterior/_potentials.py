@@ -113,8 +113,8 @@ def messages(unary: Floats, steps: Steps, block: Block, marginal: Floats | None 
 
 def each_block(offsets: Integers, work: Callable[[Block], None], threads: int | None) -> None:
     """Call ``work`` once per block of a batch, on several threads; blocks must write to separate places."""
-    used = check_threads(threads)
     every = list(blocks(offsets))
+    used = min(check_threads(threads), max(1, len(every)))
     size = max(1, min(RUN, len(every) // (4 * used)))
 
     def update(_: None, run: list[Block]) -> None:

@@ -525,7 +525,7 @@ class _Weights:
         self.forbidden[own, own + 1] = True
         if self.forbidden.all(axis=1).any():
             word = int(np.flatnonzero(self.forbidden.all(axis=1))[0])
-            message = f"sentence {sentence}: every head of word {word} is forbidden"
+            message = f"sentence {sentence}: every head of word {word + 1} (from 1) is forbidden"
             raise InputError(message, "allow more arcs", code="no-path")
         kept = np.where(self.forbidden, -np.inf, scores)
         self.shift = kept.max(axis=1)
@@ -556,7 +556,7 @@ def check_tree(heads: NDArray[np.integer], sentence: int) -> None:
     n, hint = len(heads), "correct the heads"
     wrong = np.flatnonzero((heads < 0) | (heads > n) | (heads == np.arange(n) + 1))
     if len(wrong):
-        message = f"sentence {sentence}: the head of word {wrong[0]} is {heads[wrong[0]]}"
+        message = f"sentence {sentence}: the head of word {wrong[0] + 1} (from 1) is {heads[wrong[0]]}"
         raise InputError(message, hint, code="tree")
     roots = int((heads == 0).sum())
     if roots != 1:
@@ -566,7 +566,8 @@ def check_tree(heads: NDArray[np.integer], sentence: int) -> None:
     for _ in range(n):
         reached = reached | ((heads > 0) & reached[heads - 1])
     if not reached.all():
-        message = f"sentence {sentence}: word {int(np.flatnonzero(~reached)[0])} is in a cycle, or below one"
+        word = int(np.flatnonzero(~reached)[0]) + 1
+        message = f"sentence {sentence}: word {word} (from 1) is in a cycle, or below one"
         raise InputError(message, hint, code="tree")
 
 
