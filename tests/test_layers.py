@@ -157,7 +157,7 @@ BUDGET = {
     "demo": 637,
     "estimation": 15485,
     "evaluation": 15081,
-    "events": 9424,
+    "events": 9560,
     "exceptions": 157,
     "io": 12739,
     "lazy": 64,

@@ -104,6 +104,7 @@ def test_random_documents_agree_with_the_definition(role: str, named: bool) -> N
             absent if role == "target" else agents,
             absent if role == "agent" else targets,
             ("attack",) * len(agents),
+            ((),) * len(agents),
             self_named,
             np.zeros(mentions, np.int64),
         )

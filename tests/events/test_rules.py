@@ -542,3 +542,42 @@ def test_on_real_text_the_look_before_parsing_loses_nothing(data: Path) -> None:
             possible += counts
             assert may_count(text.sentences, default_lexicon(), rules) or not counts
     assert possible
+
+
+@pytest.mark.parametrize(
+    ("sentence", "mention", "role", "arcs"),
+    [
+        ("Rebels/2/nsubj attacked/attack/VERB/0/root", (0, 0, 1), "agent", ["Rebels nsubj attacked 0.1"]),
+        (
+            "Rebels/4/nsubj and/3/cc Americans/1/conj attacked/attack/VERB/0/root",
+            (0, 2, 3),
+            "agent",
+            ["Americans conj Rebels 0.3", "Rebels nsubj attacked 0.1"],
+        ),
+        (
+            "Americans/2/nsubj attacked/attack/VERB/0/root Iraq/2/obj",
+            (0, 0, 1),
+            "dyad",
+            ["Americans nsubj attacked 0.1", "Iraq obj attacked 0.3"],
+        ),
+        (
+            "Troops/0/root attacked/attack/VERB/1/acl:relcl by/4/case Iraq/2/obl",
+            (0, 0, 1),
+            "target",
+            ["attacked acl:relcl Troops 0.2"],
+        ),
+    ],
+)
+def test_arcs_between_a_verb_and_its_participants(
+    document: Make, sentence: str, mention: tuple[int, int, int], role: str, arcs: list[str]
+) -> None:
+    others = [(0, 2, 3)] if role == "dyad" else []
+    made = document([sentence], sorted([mention, *others]))
+    tree = (made.trees or ())[0]
+    features = ["Voice=Pass" if relation.startswith("acl") else "" for relation in tree.relations]
+    shares = [(word + 1) / 10 for word in range(len(tree.heads))]
+    rules = replace(RULES["default"], role=role)
+    for probabilities, expected in ((shares, arcs), (None, [])):
+        text = replace(made, trees=[replace(tree, features=features, probabilities=probabilities)])
+        (found,) = candidates(text, default_lexicon(), rules).arcs
+        assert [f"{arc.word} {arc.relation} {arc.head} {arc.probability:.1f}" for arc in found] == expected

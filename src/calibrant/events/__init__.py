@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         Counts,
         EventStore,
         Manifest,
+        StoredArc,
         StoredCount,
         StoredDocument,
         StoredEvidence,
@@ -58,7 +59,7 @@ if TYPE_CHECKING:
         RelationCount,
         RelationCounts,
     )
-    from calibrant.events.rules import RULES, VERBS_OF_FORCE, Rules, label_scheme, may_count
+    from calibrant.events.rules import RULES, VERBS_OF_FORCE, Arc, Rules, label_scheme, may_count
     from calibrant.events.verbs.comparing_lexicons import compare_lexicons
     from calibrant.events.verbs.extraction import extract_events
     from calibrant.events.verbs.figures import draw_events
@@ -72,6 +73,7 @@ else:
 __all__ = [
     "RULES",
     "VERBS_OF_FORCE",
+    "Arc",
     "Candidates",
     "ComparedLexicons",
     "Conflict",
@@ -97,6 +99,7 @@ __all__ = [
     "Rules",
     "ServedStore",
     "StoreWriter",
+    "StoredArc",
     "StoredCount",
     "StoredDocument",
     "StoredEvidence",

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant._checks import Integers, sample_count
 from calibrant.events.lexicon import ARROW, Lexicon
-from calibrant.events.rules import AGENT, TARGET, Rules, acts, find
+from calibrant.events.rules import AGENT, TARGET, Arc, Participant, Rules, acts, find
 from calibrant.exceptions import InputError
 from calibrant.seeds import Seed
 from calibrant.structures.documents import Document
@@ -42,6 +42,8 @@ class Evidence(NamedTuple):
     probability
         Proportion of samples in which the two mentions corefer. For pairs of countries, proportion of samples
         in which the agent and the target are of these countries.
+    arcs
+        Arcs between the verb and its agent or target, or both, if their probabilities are known.
     """
 
     country: str
@@ -51,6 +53,7 @@ class Evidence(NamedTuple):
     agent_sentence: int
     verb: str
     probability: float
+    arcs: tuple[Arc, ...] = ()
 
 
 class DocumentSamples(NamedTuple):
@@ -86,6 +89,8 @@ class Candidates:
         (p,) pairs of an agent and a target of the same verb; -1 where the role of the rules needs only one.
     verbs
         (p,) lemmas of their verbs.
+    arcs
+        (p,) arcs between each verb and its agent and target; see `Evidence`.
     named
         (M,) index in ``countries`` of the country for which a mention counts whatever its entity is, or -1.
     sentences
@@ -108,6 +113,7 @@ class Candidates:
     agents: Integers
     targets: Integers
     verbs: tuple[str, ...]
+    arcs: tuple[tuple[Arc, ...], ...]
     named: Integers
     sentences: Integers
 
@@ -177,15 +183,15 @@ def candidates(document: Document, lexicon: Lexicon, rules: Rules) -> Candidates
             if times[mention] == 1:
                 named[mention] = place[country]
     if rules.role == AGENT:
-        pairs = [(agent.mention, -1, agent.verb) for agent in roles.agents]
+        pairs = [(agent.mention, -1, agent.verb, agent.arcs) for agent in roles.agents]
     elif rules.role == TARGET:
-        pairs = [(-1, target.mention, target.verb) for target in roles.targets]
+        pairs = [(-1, target.mention, target.verb, target.arcs) for target in roles.targets]
     else:
-        acted_on: dict[tuple[int, int], list[int]] = {}
+        acted_on: dict[tuple[int, int], list[Participant]] = {}
         for target in roles.targets:
-            acted_on.setdefault((target.sentence, target.word), []).append(target.mention)
+            acted_on.setdefault((target.sentence, target.word), []).append(target)
         pairs = [
-            (agent.mention, target, agent.verb)
+            (agent.mention, target.mention, agent.verb, agent.arcs + target.arcs)
             for agent in roles.agents
             for target in acted_on.get((agent.sentence, agent.word), ())
         ]
@@ -193,9 +199,10 @@ def candidates(document: Document, lexicon: Lexicon, rules: Rules) -> Candidates
         tuple(countries),
         np.array([mention for mention, _ in roles.described], np.int64),
         np.array([place[country] for _, country in roles.described], np.int64),
-        np.array([agent for agent, _, _ in pairs], np.int64),
-        np.array([target for _, target, _ in pairs], np.int64),
-        tuple(verb for _, _, verb in pairs),
+        np.array([agent for agent, *_ in pairs], np.int64),
+        np.array([target for _, target, *_ in pairs], np.int64),
+        tuple(verb for _, _, verb, _ in pairs),
+        tuple(arcs for *_, arcs in pairs),
         named,
         np.array([mention.sentence for mention in mentions], np.int64),
     )
@@ -225,7 +232,7 @@ def count(eligible: Candidates, labels: ArrayLike) -> NDArray[np.int32]:
     --------
     >>> zero, one, none = np.array([0]), np.array([1]), np.array([-1])
     >>> unnamed, sentences = np.array([-1, -1]), np.array([0, 1])
-    >>> eligible = Candidates(("IRQ",), zero, zero, one, none, ("attack",), unnamed, sentences)
+    >>> eligible = Candidates(("IRQ",), zero, zero, one, none, ("attack",), ((),), unnamed, sentences)
     >>> count(eligible, [[0, 0], [0, 1]]).tolist()  # one entity, two entities
     [[1], [0]]
     """
@@ -324,19 +331,18 @@ def evidence_of(eligible: Candidates, labels: NDArray[np.int32], kept: Integers)
     rows = []
     codes, sentences = eligible.units, eligible.sentences
 
-    def add(code: str, mention: int, agent: int, verb: str, probability: float) -> None:
+    def add(code: str, mention: int, pair: int, agent: int, probability: float) -> None:
         if probability > 0:
             where = int(sentences[mention]), int(sentences[agent])
-            rows.append(Evidence(code, int(mention), int(agent), *where, verb, float(probability)))
+            of_pair = eligible.verbs[pair], float(probability), eligible.arcs[pair]
+            rows.append(Evidence(code, int(mention), int(agent), *where, *of_pair))
 
     if eligible.is_dyadic:
         units = units_of(eligible, np.ascontiguousarray(labels, np.int32))
         for place in kept:
             proportions = (units == place).mean(axis=0)
-            for target, agent, verb, proportion in zip(
-                eligible.targets, eligible.agents, eligible.verbs, proportions, strict=True
-            ):
-                add(codes[place], target, agent, verb, proportion)
+            for pair, proportion in enumerate(proportions):
+                add(codes[place], eligible.targets[pair], pair, eligible.agents[pair], proportion)
     else:
         agents = np.maximum(eligible.agents, eligible.targets)
         named = eligible.named[agents]
@@ -345,6 +351,6 @@ def evidence_of(eligible: Candidates, labels: NDArray[np.int32], kept: Integers)
             for mention in eligible.described[eligible.country == place]:
                 together = (entities == labels[:, [mention]]).mean(axis=0)
                 together[(named >= 0) & (agents != mention)] = 0
-                for agent, verb, proportion in zip(agents, eligible.verbs, together, strict=True):
-                    add(codes[place], mention, agent, verb, proportion)
+                for pair, proportion in enumerate(together):
+                    add(codes[place], mention, pair, agents[pair], proportion)
     return tuple(sorted(rows, key=lambda row: (row.country, -row.probability, row.mention, row.agent)))

@@ -441,6 +441,53 @@ def label_scheme(trees: Iterable[Tree]) -> str:
     return CLEARNLP if counts[CLEARNLP] > counts[UNIVERSAL] else UNIVERSAL
 
 
+class Arc(NamedTuple):
+    """An arc of a dependency tree between two words, with its label.
+
+    Attributes
+    ----------
+    word, relation, head
+        The dependent, the label, and the head.
+    probability
+        Probability of the arc with its label under the parser.
+    """
+
+    word: str
+    relation: str
+    head: str
+    probability: float
+
+
+def arcs_between(parsed: Words, word: int, verb: int) -> tuple[Arc, ...]:
+    """Return the arcs that make a noun a participant of a verb; none if their probabilities are unknown.
+
+    They are those from the noun up to the verb, or from a participle up to the noun that it modifies.
+
+    Examples
+    --------
+    >>> tree = Tree([2, 0], ["nsubj", "root"], ["they", "attack"], ["", ""], ["", ""], [0.62, 0.9])
+    >>> arcs_between(Words.of(tree, ["They", "attacked"]), 0, 1)
+    (Arc(word='They', relation='nsubj', head='attacked', probability=0.62),)
+    """
+    probabilities = parsed.tree.probabilities
+    if probabilities is None:
+        return ()
+    path = [verb]
+    if parsed.head(verb) != word:
+        path = [word]
+        while parsed.head(path[-1]) not in (verb, -1):
+            path.append(parsed.head(path[-1]))
+    return tuple(
+        Arc(
+            parsed.words[place],
+            parsed.relation(place),
+            parsed.words[parsed.head(place)],
+            float(probabilities[place]),
+        )
+        for place in path
+    )
+
+
 class Participant(NamedTuple):
     """A mention that takes part in what a verb states.
 
@@ -452,12 +499,15 @@ class Participant(NamedTuple):
         Lemma of the verb.
     sentence, word
         Place of the verb, from 0.
+    arcs
+        Arcs between the mention's head and the verb, if their probabilities are known.
     """
 
     mention: int
     verb: str
     sentence: int
     word: int
+    arcs: tuple[Arc, ...]
 
 
 @dataclass(frozen=True)
@@ -574,11 +624,14 @@ def _apply(
             agreed = {"coordination": rules.coordination}
             verb = agent_of(parsed, head, scheme, **agreed)
             if verb in triggers and (rules.places or not names_a_place(parsed, head, name_of, verb)):
-                lemma = parsed.tree.lemmas[verb].lower()
-                roles.agents.append(Participant(number, lemma, mention.sentence, verb))
+                roles.agents.append(_participant(parsed, number, mention, head, verb))
             for verb in triggers.intersection(verbs_acting_on(parsed, head, scheme, **agreed)):
-                lemma = parsed.tree.lemmas[verb].lower()
-                roles.targets.append(Participant(number, lemma, mention.sentence, verb))
+                roles.targets.append(_participant(parsed, number, mention, head, verb))
+
+
+def _participant(parsed: Words, number: int, mention: Mention, head: int, verb: int) -> Participant:
+    lemma, arcs = parsed.tree.lemmas[verb].lower(), arcs_between(parsed, head, verb)
+    return Participant(number, lemma, mention.sentence, verb, arcs)
 
 
 def may_count(sentences: Iterable[Sequence[str]], lexicon: Lexicon, rules: Rules) -> bool:

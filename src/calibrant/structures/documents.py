@@ -45,6 +45,8 @@ class Tree:
         Lemma and universal part of speech (UPOS); empty strings if missing.
     features
         Morphological features as written, ``Gender=Fem|Number=Sing``; empty strings if missing.
+    probabilities
+        Probability of each word's arc and its label under the parser. None: unknown.
 
     Examples
     --------
@@ -58,6 +60,7 @@ class Tree:
     lemmas: Sequence[str]
     tags: Sequence[str]
     features: Sequence[str]
+    probabilities: Sequence[float] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from pyarrow import parquet
 
 from calibrant.data import STORES, event_store
-from calibrant.events import EventStore, StoredCount, StoredDocument, StoredEvidence, StoreWriter
+from calibrant.events import EventStore, StoredArc, StoredCount, StoredDocument, StoredEvidence, StoreWriter
 from calibrant.events.files import store_writing
 from calibrant.events.files.store_parts import part_digest, read_manifest, write_manifest
 from calibrant.exceptions import FormatError, InputError
@@ -30,7 +30,8 @@ PART = 3  # documents
 def store(tmp_path: Path) -> Path:
     """Two parts, with a document that counts in each."""
     counts = [StoredCount("IRQ", 0.5, True, b"\x0f\x01"), StoredCount("USA", 0.1, False, b"\x01\x00")]
-    evidence = [StoredEvidence("IRQ", "attack", 0.5, 0, 0, 5, 1, 9, 12)]
+    arcs = (StoredArc("we", "nsubj", "attack", 0.5),)
+    evidence = [StoredEvidence("IRQ", "attack", 0.5, 0, 0, 5, 1, 9, 12, arcs)]
     with StoreWriter(tmp_path / "s", SETTINGS, part=PART) as writer:
         for place in range(2 * PART):
             document = StoredDocument(f"d{place}", date(2001, 1, 1) + timedelta(place), place % PART == 1)
@@ -136,6 +137,11 @@ HOSTILE = {
     "long-samples": instead("counts", each("samples", b"\x00" * 32)),
     "probability-above-1": instead("counts", each("probability", 1.5)),
     "probability-nan": instead("evidence", each("probability", float("nan"))),
+    "null-arc": instead("evidence", each("arcs", [None])),
+    "arc-probability-above-1": instead(
+        "evidence", each("arcs", [{"word": "a", "relation": "obj", "head": "b", "probability": 1.5}])
+    ),
+    "evidence-no-pairs": lambda table: table.set_column(4, "evidence", table["id"]),
     "day-of-no-calendar": instead("date", lambda _: 2**31 - 1),
     "day-as-a-number": lambda table: table.set_column(1, "date", pa.array([0.5] * len(table))),
     "id-no-text": lambda table: table.set_column(
@@ -174,6 +180,19 @@ def test_parts_of_another_writer_of_parquet_are_read_if_the_manifest_names_them(
     renamed(store)
     found = EventStore(store)
     assert found.digest() == digest
+    assert not found.problems
+
+
+def test_evidence_of_earlier_versions_has_no_arcs(store: Path) -> None:
+    def older(table: pa.Table) -> pa.Table:
+        kind = pa.struct(list(table.schema.field("evidence").type.value_type)[:-1])
+        return table.set_column(4, "evidence", pa.array(table["evidence"].to_pylist(), pa.list_(kind)))
+
+    for file in (store / "documents").glob("*.parquet"):
+        parquet.write_table(older(parquet.read_table(file)), file)
+    renamed(store)
+    found = EventStore(store)
+    assert [pair.arcs for document in found.documents() for pair in document.evidence] == [(), ()]
     assert not found.problems
 
 

@@ -100,6 +100,9 @@ def test_a_text_is_split_tagged_and_parsed(parser: EnglishParser) -> None:
     assert "Voice=Pass" in last.features[3]
     assert last.relations[1] == "nsubj:pass"
     assert parser.trees(Document("d", document.sentences)).trees == document.trees
+    shares = [share for tree in document.trees for share in tree.probabilities or ()]
+    assert len(shares) == len(words)
+    assert 0 < min(shares) < 0.9 < max(shares) <= 1
 
 
 def test_an_empty_text_has_no_sentences(parser: EnglishParser) -> None:

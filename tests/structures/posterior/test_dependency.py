@@ -148,6 +148,8 @@ def test_labels_share_the_probability_of_their_arc() -> None:
     heads = posterior.best()
     expected = labels[np.arange(3), heads].argmax(axis=1)
     assert posterior.best_labels(heads).tolist() == expected.tolist()
+    shares = [posterior.label_marginals(0)[word, heads[word], expected[word]] for word in range(3)]
+    assert posterior.arc_probabilities(heads, expected) == pytest.approx(shares)
 
 
 def test_a_sentence_of_300_words_is_read_whole() -> None:

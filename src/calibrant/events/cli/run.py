@@ -59,6 +59,7 @@ def command(documents: str, workers: int | None, printing: Printing, **options: 
     .parquet) with the columns text, date and id, or JSON lines, {"id": "...", "date": "YYYY-MM-DD", "text":
     "...", "title": "..."} ("-" reads them from standard input). Or it is CoNLL-U, with a comment
     # date = YYYY-MM-DD in each document.
+    With --trees sampled, the probabilities include the parser's uncertainty.
     Documents that cannot count are not parsed. An interrupted run continues if you repeat the command.
     """
     from calibrant._parallel import default_threads

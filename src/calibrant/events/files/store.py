@@ -37,6 +37,7 @@ from calibrant.events.files.store_parts import (
     ENTITIES,
     LIGHT,
     Manifest,
+    StoredArc,
     StoredCount,
     StoredDocument,
     StoredEvidence,
@@ -51,7 +52,15 @@ from calibrant.exceptions import FormatError, InputError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Counts", "EventStore", "Manifest", "StoredCount", "StoredDocument", "StoredEvidence"]
+__all__ = [
+    "Counts",
+    "EventStore",
+    "Manifest",
+    "StoredArc",
+    "StoredCount",
+    "StoredDocument",
+    "StoredEvidence",
+]
 
 Days = NDArray[np.datetime64]
 
@@ -154,6 +163,11 @@ class EventStore:
         """Return what is counted: ``agent``, ``target`` or ``dyad``; older stores count agents."""
         rules = self.manifest.settings.get("rules")
         return str(rules.get("role", "agent")) if isinstance(rules, dict) else "agent"
+
+    @property
+    def sampled(self) -> str:
+        """Return what the samples of a document differ in, such as "trees and entities"."""
+        return self.manifest.sources.get("sampled", "entities")
 
     @property
     def layout(self) -> Layout:

@@ -28,9 +28,9 @@ DOCUMENTS = "documents"
 PATTERN = "part-*.parquet"
 PartName = Annotated[str, Meta(pattern=r"^part-[0-9]{6,9}\.parquet\Z")]
 Digest = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
+ENTITIES, EVIDENCE, ARCS = "entities", "evidence", "arcs"
 LIGHT = ("id", "date", "counts")
-LISTS = ("counts", "evidence")
-ENTITIES = "entities"
+LISTS = ("counts", EVIDENCE)
 LATER = (ENTITIES, "source")  # columns that parts of earlier versions lack
 MOST_ENTITIES = 255
 MOST_SAMPLES = 2**31 - 1
@@ -59,6 +59,23 @@ class StoredCount(NamedTuple):
     samples: bytes
 
 
+class StoredArc(NamedTuple):
+    """An arc of a dependency tree between two words of a sentence, with its label.
+
+    Attributes
+    ----------
+    word, relation, head
+        The dependent, the label of the arc, and the head.
+    probability
+        Probability of the arc with its label under the parser.
+    """
+
+    word: str
+    relation: str
+    head: str
+    probability: float
+
+
 class StoredEvidence(NamedTuple):
     """Mentions of a country and of an agent that may corefer.
 
@@ -75,6 +92,9 @@ class StoredEvidence(NamedTuple):
         ``text[mention_from:mention_to]``.
     agent_sentence, agent_from, agent_to
         Sentence and characters of the agent, which may be the same mention.
+    arcs
+        Arcs between the verb and its agent or target, or both for pairs of countries, from the participant up
+        to the verb. Empty if the parser gives no probabilities.
     """
 
     country: str
@@ -86,6 +106,12 @@ class StoredEvidence(NamedTuple):
     agent_sentence: int
     agent_from: int
     agent_to: int
+    arcs: tuple[StoredArc, ...] = ()
+
+
+def stored_evidence(row: Mapping[str, Any]) -> StoredEvidence:
+    """Return a pair of mentions from a row of the column ``evidence``; earlier versions wrote no arcs."""
+    return StoredEvidence(**{**row, "arcs": tuple(StoredArc(**arc) for arc in row.get("arcs") or ())})
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +264,15 @@ def schema() -> pa.Schema:
     place = [
         (f"{of}_{what}", pa.int32()) for of in ("mention", "agent") for what in ("sentence", "from", "to")
     ]
-    evidence = [("country", pa.string()), ("verb", pa.string()), ("probability", pa.float64()), *place]
+    arc = [("word", pa.string()), ("relation", pa.string()), ("head", pa.string())]
+    arcs = pa.list_(pa.struct([*arc, ("probability", pa.float64())]))
+    evidence = [
+        ("country", pa.string()),
+        ("verb", pa.string()),
+        ("probability", pa.float64()),
+        *place,
+        (ARCS, arcs),
+    ]
     return pa.schema(
         [
             pa.field("id", pa.string(), nullable=False),
@@ -265,7 +299,10 @@ def part_bytes(documents: Iterable[StoredDocument]) -> pa.Buffer:
             "date": document.date,
             "skipped": document.skipped,
             "counts": [count._asdict() for count in document.counts],
-            "evidence": [evidence._asdict() for evidence in document.evidence],
+            "evidence": [
+                evidence._asdict() | {ARCS: [arc._asdict() for arc in evidence.arcs]}
+                for evidence in document.evidence
+            ],
             "title": document.title,
             "text": document.text,
             "entities": None if document.entities is None else list(document.entities),
@@ -332,6 +369,9 @@ def read_part(file: Path, samples: int, columns: Sequence[str] | None = None) ->
                 field = schema().field(name)
                 stored = stored.append_column(field, [pa.nulls(len(stored), field.type)])
         stored = stored.select(names)
+        if EVIDENCE in names and _lacks_arcs(stored.schema.field(EVIDENCE).type):
+            place = names.index(EVIDENCE)
+            stored = stored.set_column(place, EVIDENCE, _without_arcs(stored[EVIDENCE].combine_chunks()))
         table = stored.cast(pa.schema([schema().field(name) for name in names]))
         table.validate(full=True)  # texts are UTF-8
         problem = _part_problem(table, samples)
@@ -344,11 +384,32 @@ def read_part(file: Path, samples: int, columns: Sequence[str] | None = None) ->
         raise FormatError(message, hint, code="file-truncated", file=str(file)) from error
 
 
+def _lacks_arcs(kind: pa.DataType) -> bool:
+    import pyarrow as pa
+
+    is_list = pa.types.is_list(kind) and pa.types.is_struct(kind.value_type)
+    return bool(is_list and kind.value_type.get_field_index(ARCS) < 0)
+
+
+def _without_arcs(evidence: pa.ListArray) -> pa.ListArray:
+    """Return pairs of mentions with an empty list of arcs each, for parts of earlier versions."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    pairs = evidence.flatten()
+    arcs = pa.array([[]] * len(pairs), schema().field(EVIDENCE).type.value_type.field(ARCS).type)
+    names = [field.name for field in pairs.type]
+    extended = pa.StructArray.from_arrays([*map(pairs.field, names), arcs], [*names, ARCS])
+    return pa.ListArray.from_arrays(pc.subtract(evidence.offsets, evidence.offsets[0]), extended)
+
+
 def _part_problem(table: pa.Table, samples: int) -> str | None:
     """Return a problem that no writer causes: nulls in lists, impossible days, samples of another length."""
     import pyarrow.compute as pc
 
     flat = {name: table[name].combine_chunks().flatten() for name in LISTS if name in table.column_names}
+    if EVIDENCE in flat:
+        flat[ARCS] = flat[EVIDENCE].field(ARCS).flatten()
     for name, rows in flat.items():
         fields = rows.flatten()  # the fields of a null row are null
         if any(field.null_count for field in fields):
@@ -392,7 +453,7 @@ def documents_of(table: pa.Table) -> list[StoredDocument]:
             row["date"],
             row["skipped"],
             tuple(StoredCount(**count) for count in row["counts"]),
-            tuple(StoredEvidence(**evidence) for evidence in row["evidence"]),
+            tuple(map(stored_evidence, row["evidence"])),
             row["title"],
             row["text"],
             None if row["entities"] is None else tuple(row["entities"]),

@@ -12,9 +12,14 @@ from calibrant.records.record import columns_of
 from calibrant.results.errors import IntervalLevel
 
 DOCUMENTS, COUNT = "Documents", "Count"
+ENTITIES = "entities"
 LEFT_OUT = (
     "The interval covers uncertainty about coreference only. It does not cover errors of the parser, the "
     "lexicon and the rules, or errors that all documents share."
+)
+LEFT_OUT_OF_DRAWS = (
+    "The interval covers the uncertainty about {} that the models state. It does not cover errors of these "
+    "probabilities, of sentences, the lexicon and the rules, or errors that all documents share."
 )
 TOTAL_LEFT_OUT = (
     "Count, SD and intervals use probabilities recalibrated on labeled documents; the 1-best count does not. "
@@ -23,6 +28,10 @@ TOTAL_LEFT_OUT = (
 )
 UNFINISHED = "The run that wrote this store has not finished; repeat its command to complete the store."
 FEW_SAMPLES = f"Intervals are too narrow: the store has fewer than {FEWEST_SAMPLED} samples per document."
+Sampled = Annotated[
+    str,
+    setting("Sampled", "What the samples differ in: entities, and perhaps trees and tags.", headline=True),
+]
 Finished = Annotated[bool, setting("Finished", "True if the store contains all documents of its run.")]
 Problems = Annotated[
     tuple[str, ...],
@@ -69,6 +78,7 @@ class ExtractedEvents(Record, frozen=True, kw_only=True):
     coref: Annotated[
         str, setting("Coreference model", "Name or path of the coreference model.", headline=True)
     ]
+    sampled: Sampled
     trained_on: Annotated[
         str,
         setting(
@@ -77,7 +87,7 @@ class ExtractedEvents(Record, frozen=True, kw_only=True):
             headline=True,
         ),
     ]
-    samples: Annotated[int, setting("Samples", "Sampled clusterings per document.", headline=True)]
+    samples: Annotated[int, setting("Samples", "Samples per document.", headline=True)]
     seed: Annotated[int, setting("Seed", "Seed of the samples.", unit="seed", headline=True)]
     rules: Annotated[str, setting("Rules", "Rules that find agents of verbs.", headline=True)]
     verbs: Annotated[tuple[str, ...], setting("Verbs", "Verbs of the rules.", headline=True)]
@@ -151,7 +161,8 @@ class EventTable(Record, frozen=True, kw_only=True):
     ] = "documents"
     interval: HowInterval
     level: IntervalLevel
-    samples: Annotated[int, setting("Samples", "Sampled clusterings per document.", headline=True)]
+    sampled: Sampled
+    samples: Annotated[int, setting("Samples", "Samples per document.", headline=True)]
     recalibrated: Annotated[
         bool,
         setting(
@@ -181,7 +192,8 @@ class EventTable(Record, frozen=True, kw_only=True):
 
     def remarks(self) -> Iterator[tuple[str, str]]:
         """Yield the limits and assumptions of the intervals, and the notes on the store."""
-        yield "", TOTAL_LEFT_OUT if self.recalibrated else LEFT_OUT
+        left_out = LEFT_OUT if self.sampled == ENTITIES else LEFT_OUT_OF_DRAWS.format(self.sampled)
+        yield "", TOTAL_LEFT_OUT if self.recalibrated else left_out
         if self.condition is not None:
             yield "", self.condition
         yield from (("", note) for note in store_notes(self.finished, self.problems, self.samples))

@@ -27,7 +27,7 @@ from calibrant.events.lexicon import default_lexicon
 from calibrant.events.results.events import ExtractedEvents
 from calibrant.events.rules import AGENT, NOUN, RULES, VERB, Rules
 from calibrant.events.verbs.settings import UNKNOWN_TEXTS, store_settings, store_sources, training_note
-from calibrant.events.verbs.worker import Extraction, Extractor, models_of
+from calibrant.events.verbs.worker import DRAWN, SAMPLED, Drawn, Extraction, Extractor, models_of
 from calibrant.exceptions import InputError
 from calibrant.io.tables import listed
 from calibrant.progress import Progress, tell
@@ -138,6 +138,8 @@ def extract_events(
     rules: str = "default",
     role: Literal["agent", "target", "dyad"] = "agent",
     verbs: str | os.PathLike[str] | Sequence[str] | None = None,
+    trees: Drawn = "1-best",
+    tags: Drawn = "1-best",
     samples: int = SAMPLES,
     seed: int = 0,
     with_text: bool = False,
@@ -186,8 +188,14 @@ def extract_events(
         (``dyad``), such as "USA -> IRQ".
     verbs
         Verbs to use instead of those of the rules: a file with one lemma per line, or lemmas.
+    trees
+        ``sampled``: draw 10 trees of each sentence from the probabilities of calibrant-english, and divide
+        the samples of entities among them. ``1-best``: all samples have the same tree.
+    tags
+        ``sampled``: draw parts of speech, too, from the tagger of calibrant-english. ``1-best``: all samples
+        have the same.
     samples
-        Sampled clusterings per document, at least 20.
+        Samples per document, at least 20.
     seed
         Seed of all random draws.
     with_text
@@ -249,6 +257,8 @@ def extract_events(
         number(seed),
         with_text,
         possessive_endings,
+        drawn(trees, "trees", parser),
+        drawn(tags, "tags", parser),
         uuid4().hex,
     )
     layout = Layout(text_column, id_column, date_column, date_from)
@@ -296,6 +306,7 @@ def extract_events(
         parser=settings.parser,
         coref=settings.coref,
         trained_on=prepared.trained_on,
+        sampled=settings.sampled,
         samples=settings.samples,
         seed=settings.seed,
         rules=settings.rules.name,
@@ -304,6 +315,15 @@ def extract_events(
         seconds=time.monotonic() - began,
         notes=tuple(notes),
     )
+
+
+def drawn(value: Drawn, name: str, parser: str | None) -> Drawn:
+    """Return the setting of trees or tags; only the English models have probabilities to draw from."""
+    if one_of(value, DRAWN, name) == SAMPLED and parser != ENGLISH:
+        what = "trees of the file" if parser is None else f"those of the parser {parser}"
+        hint = f"parse the texts with calibrant-english (`parser`), or leave `{name}` out"
+        raise InputError(f"{name} cannot be sampled: {what} have no probabilities", hint, code="parameter")
+    return value
 
 
 class Done:

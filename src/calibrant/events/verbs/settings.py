@@ -14,7 +14,7 @@ import numpy as np
 from calibrant._version import __version__
 from calibrant.events.lexicon import DEFAULT
 from calibrant.events.rules import AGENT, Rules
-from calibrant.events.verbs.worker import Extraction, Extractor
+from calibrant.events.verbs.worker import SAMPLED, Extraction, Extractor
 from calibrant.structures.files.english import ENGLISH, english_about, english_folder
 from calibrant.structures.models.shipped import is_shipped
 
@@ -25,16 +25,22 @@ def store_settings(settings: Extraction, extractor: Extractor) -> dict[str, Any]
     """Return the settings that determine the content of a store, as JSON values."""
     # Settings equal to the defaults of older stores are left out, so that runs can continue in those stores.
     endings = {} if settings.possessive_endings else {"possessive_endings": False}
-    return endings | {
-        "calibrant": __version__,
-        "coref": state_digest(extractor.model.to_state()),
-        "lexicon": path_digest(Path(DEFAULT if settings.lexicon is None else settings.lexicon)),
-        "parser": None if settings.parser is None else _parser_digest(settings.parser),
-        "rules": rules_settings(settings.rules),
-        "samples": settings.samples,
-        "seed": settings.seed,
-        "with_text": settings.with_text,
-    }
+    drawn = {"trees": settings.trees, "tags": settings.tags}
+    sampled = {name: value for name, value in drawn.items() if value == SAMPLED}
+    return (
+        endings
+        | sampled
+        | {
+            "calibrant": __version__,
+            "coref": state_digest(extractor.model.to_state()),
+            "lexicon": path_digest(Path(DEFAULT if settings.lexicon is None else settings.lexicon)),
+            "parser": None if settings.parser is None else _parser_digest(settings.parser),
+            "rules": rules_settings(settings.rules),
+            "samples": settings.samples,
+            "seed": settings.seed,
+            "with_text": settings.with_text,
+        }
+    )
 
 
 def rules_settings(rules: Rules) -> dict[str, Any]:
@@ -54,6 +60,7 @@ def store_sources(settings: Extraction, trained_on: str) -> dict[str, str]:
         "parser": settings.parser or "",
         **({"parser trained on": english_about()["parser"]} if settings.parser == ENGLISH else {}),
         "rules": settings.rules.name,
+        "sampled": settings.sampled,
     }
 
 

@@ -178,6 +178,7 @@ def event_table(
         counted=count,
         interval=interval,
         level=level,
+        sampled=opened.sampled,
         samples=opened.sample_count,
         recalibrated=recalibrator is not None,
         finished=opened.manifest.finished,

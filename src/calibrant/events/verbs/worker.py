@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from calibrant.events.extraction import DocumentEvents, extract
 from calibrant.events.files.dated import is_conllu
 from calibrant.events.files.dated_text import DatedText, joined
 from calibrant.events.files.lexicons import read_lexicon
-from calibrant.events.files.store import StoredCount, StoredDocument, StoredEvidence
+from calibrant.events.files.store import StoredArc, StoredCount, StoredDocument, StoredEvidence
 from calibrant.events.files.store_parts import MOST_ENTITIES
 from calibrant.events.lexicon import Lexicon, default_lexicon
 from calibrant.events.rules import Rules, may_count, uses_of
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     AnyParser = EnglishParser | TextParser
 
 LITBANK = "litbank"
+Drawn = Literal["1-best", "sampled"]
+BEST, SAMPLED = DRAWN = ("1-best", "sampled")
+DRAWS = 10  # of tags and trees of a document, among which its samples are divided
 Places = list[list[tuple[int, int]]]
 
 
@@ -49,7 +52,7 @@ class Extraction:
         Path or name of a spaCy pipeline, or calibrant-english; None: the documents have trees.
     lexicon
         Path of a lexicon; None for the included lexicon.
-    rules, samples, seed, with_text, possessive_endings
+    rules, samples, seed, with_text, possessive_endings, trees, tags
         As in `calibrant.events.extract_events`.
     run
         Identifier of the run; each run loads its models again, since files may have changed.
@@ -65,8 +68,16 @@ class Extraction:
     seed: int
     with_text: bool
     possessive_endings: bool = True
+    trees: Drawn = "1-best"
+    tags: Drawn = "1-best"
     run: str = ""
     skip: bool = True
+
+    @property
+    def sampled(self) -> str:
+        """Return the names of what is sampled."""
+        names = [name for name in ("tags", "trees") if getattr(self, name) == SAMPLED]
+        return " and ".join(filter(None, [", ".join(names), "entities"]))
 
 
 class Extracted(NamedTuple):
@@ -86,7 +97,10 @@ class Extractor:
         )
         self.model: CoreferenceModel = open_model(settings.coref)[0]
         self._parser: AnyParser | None = None
-        if settings.parser is not None:
+        self._english: EnglishParser | None = None
+        if SAMPLED in (settings.trees, settings.tags):
+            self._parser = self._english = load_english_parser()
+        elif settings.parser is not None:
             self._parser = text_parser(settings.parser)
         # The parser is not thread-safe, so threads take turns.
         self._alone = nullcontext() if self._parser is None else Lock()
@@ -111,7 +125,7 @@ class Extractor:
         if skipped:
             return Extracted(StoredDocument(item.id, item.date, skipped=True), Counter())
         with self._alone:
-            document, places = self.parsed(item)
+            document, places, draws = self.parsed(item)
         uses = uses_of(document, self.settings.rules)
         settings = self.settings
         events = extract(
@@ -122,6 +136,7 @@ class Extractor:
             samples=settings.samples,
             seed=settings.seed,
             possessive_endings=settings.possessive_endings,
+            draws=draws,
         )
         if events is None:
             return Extracted(StoredDocument(item.id, item.date), uses)
@@ -143,12 +158,14 @@ class Extractor:
         """Return the words of each sentence, before anything is parsed."""
         return words_of(item, self._parser)
 
-    def parsed(self, item: DatedText) -> tuple[Document, Places]:
-        """Return a document with trees, and the places of its words in the text."""
+    def parsed(self, item: DatedText) -> tuple[Document, Places, tuple[Document, ...]]:
+        """Return a document with trees, the places of its words in the text, and draws if there are any."""
+        if self._english is not None:
+            return self._drawn(item, self._english)
         if item.document is None:
             if self._parser is None:
                 raise _no_parser(item)
-            return self._parser.parse(item.id, item.text, item.date)
+            return (*self._parser.parse(item.id, item.text, item.date), ())
         document = item.document
         if document.trees is None:
             if self._parser is None:
@@ -157,7 +174,29 @@ class Extractor:
                     message, "give a spaCy pipeline that parses it (`parser`)", code="missing-value"
                 )
             document = self._parser.trees(document)
-        return document, joined(document.sentences)[1]
+        return document, joined(document.sentences)[1], ()
+
+    def _drawn(self, item: DatedText, parser: EnglishParser) -> tuple[Document, Places, tuple[Document, ...]]:
+        """Return the same as `parsed`, with sampled tags or trees."""
+        if item.document is None:
+            sentences, places = parser.sentences(item.text)
+            document = Document(item.id, sentences, date=item.date.isoformat())
+        elif item.document.trees is None:
+            document, places = item.document, joined(item.document.sentences)[1]
+        else:
+            message = f"document {item.id!r} has trees, which have no probabilities"
+            hint = "remove its trees, so that calibrant-english parses it, or sample neither tags nor trees"
+            raise InputError(message, hint, code="parameter")
+        settings = self.settings
+        best, draws = parser.draws(
+            document,
+            DRAWS,
+            seed=settings.seed,
+            tags=settings.tags == SAMPLED,
+            trees=settings.trees == SAMPLED,
+            lemmas=settings.rules.verbs,
+        )
+        return best, places, draws
 
 
 def text_parser(path: str | os.PathLike[str]) -> AnyParser:
@@ -218,5 +257,6 @@ def _evidence(events: DocumentEvents, places: Places) -> tuple[StoredEvidence, .
         for mention in (mentions[evidence.mention], mentions[evidence.agent]):
             words = places[mention.sentence]
             where += [mention.sentence, words[mention.start][0], words[mention.end - 1][1]]
-        rows.append(StoredEvidence(evidence.country, evidence.verb, evidence.probability, *where))
+        arcs = tuple(StoredArc(*arc) for arc in evidence.arcs)
+        rows.append(StoredEvidence(evidence.country, evidence.verb, evidence.probability, *where, arcs))
     return tuple(rows)

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from calibrant._checks import one_of
 from calibrant.events.files.readings import Readings
-from calibrant.events.files.store import EventStore, StoredDocument, StoredEvidence
+from calibrant.events.files.store import EventStore, StoredDocument
+from calibrant.events.files.store_parts import stored_evidence
 from calibrant.events.lexicon import display_name
 from calibrant.events.rules import AGENT, DYAD, TARGET
 from calibrant.events.verbs.reading import check_readings, corrected_events
@@ -137,7 +138,7 @@ class PartReader:
 
 def _record(name: str, values: tuple[Any, ...]) -> StoredDocument:
     day, evidence, title, text = values
-    pairs = tuple(StoredEvidence(**pair) for pair in evidence)
+    pairs = tuple(map(stored_evidence, evidence))
     if any(None in pair for pair in pairs):
         raise TypeError("an empty field")
     return StoredDocument(name, day, evidence=pairs, title=title, text=text)

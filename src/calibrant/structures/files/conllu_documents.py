@@ -176,11 +176,11 @@ class ConlluDocuments(ConlluReader):
         if not parts.takes_tree(first, has_tree):
             return
         heads = [self._head(number, fields[HEAD - 1]) for number, fields in self._words]
-        columns = [
+        relations, lemmas, tags, features = (
             [_given(fields[column - 1]) for _, fields in self._words]
             for column in (RELATION, LEMMA, UPOS, FEATS)
-        ]
-        tree = Tree(heads, *columns)
+        )
+        tree = Tree(heads, relations, lemmas, tags, features)
         try:
             check_tree(tree, len(heads), "the tree of the sentence")
         except InputError as error:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from calibrant import seeds
 from calibrant.lazy import from_extra
+from calibrant.seeds import Seed
 from calibrant.structures.documents import Document, Tree
 from calibrant.structures.models.parsing import LINE_BREAKS, PARAGRAPH
 
@@ -164,6 +168,40 @@ def paragraphs(text: str, tokenizer: Callable[[str], Any]) -> Iterator[Paragraph
         place = end if match is None else match.end()
 
 
+@dataclass(frozen=True)
+class Reading:
+    """A tag sequence of a sentence.
+
+    Attributes
+    ----------
+    sentence
+        Number of the sentence.
+    number
+        Number of the tag sequence: 0 for the most probable one, then in the order of the draws.
+    tags, lemmas
+        Tag of each word in the form of `compact_tag`, and its lemma.
+    draws
+        Draws that have these tags.
+    """
+
+    sentence: int
+    number: int
+    tags: list[str]
+    lemmas: list[str]
+    draws: tuple[int, ...]
+
+    @property
+    def lower(self) -> list[str]:
+        """Return the lemmas in lower case."""
+        return [lemma.lower() for lemma in self.lemmas]
+
+    def tree(self, heads: list[int], relations: list[str], probabilities: list[float]) -> Tree:
+        """Return a tree of the sentence with these tags."""
+        parts = [tag.partition("|") for tag in self.tags]
+        tags, features = [part[0] for part in parts], [part[2] for part in parts]
+        return Tree(heads, relations, self.lemmas, tags, features, probabilities)
+
+
 class EnglishParser:
     """Parser of raw English text, with the interface of `calibrant.structures.models.parsing.TextParser`.
 
@@ -245,22 +283,124 @@ class EnglishParser:
         document
             Document with sentences; its trees are replaced.
         """
+        return self.draws(document, 0)[0]
+
+    def tempered(self, temperature: float) -> EnglishParser:
+        """Return a parser whose log-potentials of arcs are divided by a temperature.
+
+        Parameters
+        ----------
+        temperature
+            Positive number, in addition to the temperature that was fitted when the model was trained.
+        """
+        return EnglishParser(self._splitter, self._tagger, self._parser.tempered(temperature), self._lemmas)
+
+    def draws(
+        self,
+        document: Document,
+        size: int,
+        *,
+        seed: Seed = 0,
+        tags: bool = False,
+        trees: bool = True,
+        lemmas: Collection[str] | None = None,
+    ) -> tuple[Document, tuple[Document, ...]]:
+        """Return a document with its 1-best trees, and with sampled tags and trees.
+
+        The tags of a sentence are drawn from the tagger's distribution, and its tree with labels from the
+        parser's distribution given these tags. Each tag sequence of a sentence is parsed once. Equal trees of
+        a sentence are the same object.
+
+        Parameters
+        ----------
+        document
+            Document with sentences; its trees are replaced.
+        size
+            Number of draws, 0 or more.
+        seed
+            Seed of the draws, which is combined with the document's name.
+        tags
+            Sample tags; otherwise they are the most probable ones.
+        trees
+            Sample trees; otherwise they have the most expected correct arcs, given the tags.
+        lemmas
+            Draw only if a word has one of these lemmas with its most probable or a sampled tag. None: always.
+
+        Returns
+        -------
+        best : Document
+        draws : tuple of Document
+            ``size`` documents, or none if no word has one of the lemmas.
+        """
         sentences = [list(words) for words in document.sentences]
         if not sentences:
-            return replace(document, trees=())
-        tags = self._tagger.predict(sentences)
-        trees: list[Tree] = []
-        for first, last in _batches(sentences):
-            trees += self._trees(sentences[first:last], tags[first:last])
-        return replace(document, trees=tuple(trees))
+            best = replace(document, trees=())
+            return best, (best,) * size
+        number = seeds.number(seed)
+        readings = self._readings(document.name, sentences, size, number, tags)
+        if lemmas is not None and not any(map(set(lemmas).intersection, (own.lower for own in readings))):
+            readings, size = [replace(own, draws=()) for own in readings if own.number == 0], 0
+        readings.sort(key=lambda own: len(own.draws))  # a batch then draws few trees that it does not use
+        best_trees: dict[int, Tree] = {}
+        trees_of: list[dict[int, Tree]] = [{} for _ in range(size)]
+        for first, last in _batches([sentences[own.sentence] for own in readings]):
+            batch = readings[first:last]
+            posterior = self._parser.posterior(
+                [sentences[own.sentence] for own in batch], [own.tags for own in batch]
+            )
+            heads = posterior.minimum_bayes_risk()[None]
+            labels = posterior.best_labels(heads[0])[None]
+            count = len(batch[-1].draws) if trees else 0
+            if count:
+                ids = [f"{document.name} {own.sentence} {own.number}" for own in batch]
+                drawn = posterior.sample(count, seed=number, ids=ids)
+                of_drawn = posterior.sample_labels(drawn, seed=number, ids=ids)
+                heads, labels = np.concatenate([heads, drawn]), np.concatenate([labels, of_drawn])
+            probabilities = posterior.arc_probabilities(heads, labels)
+            for place, own in enumerate(batch):
+                words = slice(posterior.offsets[place], posterior.offsets[place + 1])
+                made: dict[bytes, Tree] = {}
+                # The first row is the 1-best tree, and those after it are the samples.
+                for row, draw in enumerate([None, *own.draws]):
+                    row = row if trees else 0
+                    key = heads[row, words].tobytes() + labels[row, words].tobytes()
+                    if key not in made:
+                        names = [posterior.names[label] for label in labels[row, words].tolist()]
+                        shares = probabilities[row, words].tolist()
+                        made[key] = own.tree(heads[row, words].tolist(), names, shares)
+                    if draw is not None:
+                        trees_of[draw][own.sentence] = made[key]
+                    elif own.number == 0:
+                        best_trees[own.sentence] = made[key]
+        best, *others = (
+            replace(document, trees=tuple(of[place] for place in range(len(sentences))))
+            for of in (best_trees, *trees_of)
+        )
+        return best, tuple(others)
 
-    def _trees(self, sentences: Sequence[Sequence[str]], tags: Sequence[Sequence[str]]) -> Iterator[Tree]:
-        for words, own, heads, relations in zip(
-            sentences, tags, *self._parser.predict(sentences, tags), strict=True
-        ):
-            parts = [tag.partition("|") for tag in own]
-            lemmas = [self._lemmas.of(word, part[0]) for word, part in zip(words, parts, strict=True)]
-            yield Tree(heads, relations, lemmas, [part[0] for part in parts], [part[2] for part in parts])
+    def _readings(
+        self, name: str, sentences: Sequence[Sequence[str]], size: int, seed: int, sampled: bool
+    ) -> list[Reading]:
+        """Return the tag sequences of each sentence, the most probable one first, with their draws."""
+        posterior = self._tagger.posterior(sentences)
+        codes = posterior.viterbi().astype(np.int32)[None]
+        if sampled and size:
+            ids = [f"{name} {place}" for place in range(len(sentences))]
+            codes = np.concatenate([codes, posterior.sample(size, seed=seed, ids=ids)])
+        readings = []
+        for place, words in enumerate(sentences):
+            own = codes[:, posterior.offsets[place] : posterior.offsets[place + 1]]
+            draws: dict[bytes, list[int]] = {own[0].tobytes(): [] if sampled else list(range(size))}
+            for draw, row in enumerate(own[1:]):
+                draws.setdefault(row.tobytes(), []).append(draw)
+            for number, (row, chosen) in enumerate(draws.items()):
+                tags = [self._tagger.tags[code] for code in np.frombuffer(row, np.int32).tolist()]
+                lemmas = [
+                    self._lemmas.of(word, tag.partition("|")[0])
+                    for word, tag in zip(words, tags, strict=True)
+                ]
+                readings.append(Reading(place, number, tags, lemmas, tuple(chosen)))
+        return readings
 
 
 def _pieces(words: Sequence[str], first: int, last: int) -> Iterator[Place]:

@@ -267,6 +267,35 @@ class DependencyPosterior:
         ]
         return np.concatenate(parts).astype(np.int64)
 
+    def arc_probabilities(self, heads: ArrayLike, labels: ArrayLike) -> Floats:
+        """Return the marginal probability of each word's arc with its label.
+
+        Parameters
+        ----------
+        heads
+            (N,) or (size, N) heads of all words: 0 for the root, h + 1 for word h of the sentence.
+        labels
+            Codes of the labels of these arcs, of the same shape.
+
+        Returns
+        -------
+        ndarray of float64, of the same shape
+
+        Examples
+        --------
+        >>> posterior = DependencyPosterior(np.zeros((1, 2)), np.log([[[0.3, 0.7], [0.2, 0.8]]]))
+        >>> posterior.arc_probabilities([0], [1]).round(3).tolist()
+        [0.7]
+        """
+        given, codes = self._arcs(heads), np.asarray(labels)
+        result = np.empty(given.shape)
+        for place, marginal in enumerate(self.marginals()):
+            rows = slice(self.offsets[place], self.offsets[place + 1])
+            shares = self._label_shares(place, given[:, rows])
+            chosen = np.take_along_axis(shares, np.atleast_2d(codes)[:, rows, None], axis=2)[:, :, 0]
+            result[:, rows] = marginal[np.arange(len(marginal)), given[:, rows]] * chosen
+        return result.reshape(np.shape(heads))
+
     def sample(self, size: int, *, seed: seeds.Seed = None, ids: Iterable[object] | None = None) -> Heads:
         """Return independent samples of trees.
 
@@ -301,17 +330,46 @@ class DependencyPosterior:
         True
         """
         _checks.positive_integer(size, "size")
-        names = list(range(self.sentence_count)) if ids is None else [str(name) for name in ids]
-        if len(names) != self.sentence_count or len(set(names)) != len(names):
-            message = f"there are {len(set(names))} distinct ids for {self.sentence_count} sentences"
-            raise InputError(message, "give each sentence a unique id", code="length")
-        number = seeds.number(seed)
+        names, number = self._ids(ids), seeds.number(seed)
         trees = np.empty((size, int(self.offsets[-1])), np.int32)
         for place, marginal in enumerate(self.marginals()):
             first, last = self.offsets[place], self.offsets[place + 1]
             rng = seeds.generator_of(number, names[place])
             self._draw(place, marginal, rng, trees[:, first:last])
         return trees
+
+    def sample_labels(
+        self, heads: ArrayLike, *, seed: seeds.Seed = None, ids: Iterable[object] | None = None
+    ) -> Heads:
+        """Return one sample of the labels of the arcs of each tree.
+
+        Parameters
+        ----------
+        heads
+            (size, N) heads, as from `sample`.
+        seed, ids
+            As in `sample`, which draws other numbers from them.
+
+        Returns
+        -------
+        ndarray of int32, shape (size, N)
+            Codes of labels.
+
+        Examples
+        --------
+        >>> posterior = DependencyPosterior(np.zeros((1, 2)), np.log([[[0.3, 0.7], [0.2, 0.8]]]))
+        >>> float(posterior.sample_labels(np.zeros((9_000, 1), int), seed=1).mean().round(2))
+        0.7
+        """
+        given, names = self._arcs(heads), self._ids(ids)
+        number = seeds.number(seed)
+        labels = np.empty(given.shape, np.int32)
+        for place, name in enumerate(names):
+            rows = slice(self.offsets[place], self.offsets[place + 1])
+            cumulative = self._label_shares(place, given[:, rows]).cumsum(axis=2)
+            uniform = seeds.generator_of(number, f"{name} labels").random((*cumulative.shape[:2], 1))
+            labels[:, rows] = (cumulative <= uniform * cumulative[:, :, -1:]).sum(axis=2)
+        return labels
 
     def subtree_probability(self, sentence: int, words: ArrayLike) -> float:
         """Return the probability that some words are a whole subtree: one of them and all that it governs.
@@ -358,6 +416,35 @@ class DependencyPosterior:
         for place, (first, last) in enumerate(zip(self.offsets, self.offsets[1:], strict=False)):
             check_tree(given[first:last], place)
         return given.astype(np.int64)
+
+    def _arcs(self, heads: ArrayLike) -> Integers:
+        """Return (size, N) heads of labeled arcs, or raise `InputError`; they need not be trees."""
+        self._check_labels()
+        given = np.atleast_2d(np.asarray(heads))
+        if given.ndim != 2 or given.shape[1] != self.offsets[-1] or given.dtype.kind not in "iu":
+            message = f"heads have shape {given.shape} and dtype {given.dtype}"
+            raise InputError(message, f"give one integer per word, ({self.offsets[-1]},)", code="shape")
+        most = np.repeat(np.diff(self.offsets), np.diff(self.offsets))
+        if ((given < 0) | (given > most)).any():
+            word = int(np.flatnonzero(((given < 0) | (given > most)).any(axis=0))[0])
+            raise InputError(
+                f"a head of word {word} is not in its sentence", "correct the heads", code="tree"
+            )
+        return given.astype(np.int64)
+
+    def _ids(self, ids: Iterable[object] | None) -> list[str]:
+        names = list(map(str, range(self.sentence_count) if ids is None else ids))
+        if len(names) != self.sentence_count or len(set(names)) != len(names):
+            message = f"there are {len(set(names))} distinct ids for {self.sentence_count} sentences"
+            raise InputError(message, "give each sentence a unique id", code="length")
+        return names
+
+    def _label_shares(self, place: int, heads: Integers) -> Floats:
+        """Return (size, n, L) probabilities of the labels of a sentence's arcs, given the arcs."""
+        own = self.labels[place][np.arange(heads.shape[1]), heads]
+        high = own.max(axis=2, keepdims=True)
+        share = np.exp(own - np.where(np.isfinite(high), high, 0.0))
+        return np.asarray(share / np.maximum(share.sum(axis=2, keepdims=True), np.finfo(float).tiny))
 
     def _trees(self, scores: Sequence[Floats]) -> Heads:
         heads = np.empty(int(self.offsets[-1]), np.int32)
