@@ -14,6 +14,7 @@ from calibrant_studies import (
     _sparse_authors,
     _sparse_taggers,
     _tagging_data,
+    trees,
 )
 from calibrant_studies.datasets import NAMES, data_folder, data_set
 from calibrant_studies.datasets._catalogue import needed_by
@@ -74,6 +75,7 @@ def test_studies_read_the_data_sets_that_name_them() -> None:
         "hacking": [data / "model-labels/a"],
         "protocol": [data / "crowd-labels/a", data / "wnut17/a"],
         "judges": [data / "judged-arena/a", data / "model-annotators/a"],
+        "trees": [data / file for file in trees.FILES.values()],
     }
     for study, paths in reads.items():
         assert {path.parent.name for path in paths} == set(needed_by(study)), study
