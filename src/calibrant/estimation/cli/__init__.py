@@ -59,7 +59,7 @@ def command(predictions: str, printing: Printing, **options: Any) -> None:
 
     output = options.pop("output")
     if output is None or not output.lower().endswith((".html", ".htm")):
-        printing.show(estimate(predictions, command=command_line(), output=output, **options))
+        printing.show(estimate(predictions, command=command_line(), output=output, **options), wrote=[output])
         return
     from calibrant.estimation.pages.estimate_page import EstimatePage
     from calibrant.pages.report_page import check_page, write
@@ -67,4 +67,4 @@ def command(predictions: str, printing: Printing, **options: Any) -> None:
     check_page(output)
     record = estimate(predictions, command=command_line(), **options)
     write(output, EstimatePage.of(record))
-    printing.show(record)
+    printing.show(record, wrote=[output])
