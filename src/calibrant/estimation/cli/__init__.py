@@ -21,7 +21,7 @@ from calibrant.cli.options import Printing, command_line, printing
     "calibrant.estimation.verbs:estimate",
     leave=("predictions", "by", "output"),
     labels="FILE",
-    methods=click.Choice(["all", "uncorrected", "labels", "ppi", "ppi++", "dsl", "prior-shift"]),
+    methods=click.Choice(["all", "uncorrected", "labels", "ppi", "ppi++", "dsl", "prior-shift", "em"]),
     population=click.Choice(["corpus", "superpopulation"]),
     sampling=click.Choice(["detect", "fixed", "independent"]),
     label_range=click.Tuple([float, float]),
