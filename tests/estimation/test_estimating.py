@@ -449,10 +449,13 @@ def test_independent_draws_by_a_judge_cover_the_positives_that_it_missed(
             "methods": [method],
         }
         share = corrected_counts(judged.astype(float), rows, truth[rows], **given).estimates[0].share
+        if method == "prior-shift" and share.estimate is None:  # the labels do not tell the classes apart
+            continue
         assert share.low is not None
         assert share.high is not None
         assert share.high > share.low
         inside.append(share.low <= truth.mean() <= share.high)
+    assert len(inside) >= 150
     assert np.mean(inside) >= 0.93
 
 
@@ -596,7 +599,13 @@ def test_clusters_of_very_unequal_sizes_are_named() -> None:
 def test_only_intervals_of_labels_include_that_clusters_of_a_superpopulation_differ() -> None:
     score, rows = np.where(np.arange(2000) % 3, 0.3, 0.7), np.arange(200)
     found = corrected_counts(
-        score, rows, rows % 3 == 0, clusters=rows // 2, population="superpopulation", methods=METHODS
+        score,
+        rows,
+        rows % 3 == 0,
+        clusters=rows // 2,
+        document_clusters=np.arange(2000) // 2,
+        population="superpopulation",
+        methods=METHODS,
     )
     for method in METHODS[1:]:
         warned = "read the interval of labels" in str(estimate(found, method).clusters_warning)
@@ -696,7 +705,7 @@ def test_prior_shift_warns_if_and_only_if_error_rates_of_groups_differ(
         rows = rng.choice(np.flatnonzero(group != "C"), 300, replace=False)
         found = corrected_counts(score, rows, truth[rows], periods=group, methods="prior-shift")
         for one in found.estimates:
-            if one.share.estimate is not None:
+            if one.share.estimate is not None and one.rates == "pooled":
                 text = str(one.shift_warning)
                 contradicted = "read ppi++" in text or "error rates differ" in text
                 warned.setdefault(one.period, []).append(contradicted)

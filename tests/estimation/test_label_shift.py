@@ -207,6 +207,13 @@ def test_the_command_reads_classes_and_clusters(method: str) -> None:
     assert clustered[0].share != found[0].share
 
 
+def test_a_table_of_corrected_outcomes_needs_another_method(tmp_path: Path) -> None:
+    given: dict[str, Any] = {"score": "p_*", "by": "group", "output": str(tmp_path / "out.csv")}
+    with pytest.raises(InputError, match="em has no corrected outcome of a document"):
+        estimate(table(), **given, methods=["em"])
+    assert not (tmp_path / "out.csv").exists()
+
+
 def test_a_document_with_two_clusters_is_an_error() -> None:
     documents = table(item=[str(k) for k in range(420)])
     labels = pa.table({"item": ["4", "5"], "label": ["k0", "k1"], "author": ["a1", "a7"]})
@@ -224,7 +231,8 @@ def test_intervals_cover_in_shifted_groups() -> None:
     sys.modules["label_shift_coverage"] = study
     defined(spec.loader).exec_module(study)
     for cell in (study.Cell(3, 0.8, 200), study.Cell(2, 0.3, 300, clustered=True)):
-        for one in study.simulate(cell, 20, seed=5).values():
+        for method in METHODS:
+            one = study.simulate(cell, 20, method, seed=5)
             assert one["first"] >= 80, cell
             assert one["all"] >= 80, cell
             assert one["refused"] == 0

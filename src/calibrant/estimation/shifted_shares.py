@@ -161,14 +161,15 @@ class _Source:
         equal probabilities would give, since the documents that the scores miss may be rarely labeled.
         """
         value = self.score @ direction
-        own = value - (direction @ self.confusion)[self.label]
+        means = direction @ self.confusion
+        own = value - means[self.label]
         spared = self.spared if within else np.ones(len(own))
         every = self.weight / self.weight.sum()
-        spread = float(every @ (value - every @ value) ** 2)
         sums = np.zeros((len(self.units), self.width))
         unseen, variance = np.zeros(self.width), np.zeros(self.width)
         for k in range(self.width):
             inside = self.label == k
+            spread = float(every @ (value - means[k]) ** 2)
             held = np.bincount(self.code[inside], self.part[inside], len(self.units))
             error = np.sqrt(spared) * self.part * own * inside
             prior = PRIOR / (PRIOR + len(own) * float(every[inside].sum()))
