@@ -264,9 +264,9 @@ def test_what_cannot_be_estimated_says_why() -> None:
     unequal = corrected_counts(score, [0, 1, 4], [0, 1, 1], inclusion_probabilities=[0.5, 0.5, 0.1])
     assert "see dsl" in str(estimate(unequal, "ppi").share.reason)
     same = corrected_counts(score, [0, 1], [1, 1], methods="prior-shift")
-    assert "fewer than 2 labeled documents are" in str(estimate(same, "prior-shift").share.reason)
+    assert "a class has fewer than 2 labels" in str(estimate(same, "prior-shift").share.reason)
     backwards = corrected_counts(score, [0, 1, 6, 7], [1, 1, 0, 0], methods="prior-shift")
-    assert "do not have higher scores" in str(estimate(backwards, "prior-shift").share.reason)
+    assert "tell the classes apart" in str(estimate(backwards, "prior-shift").share.reason)
     assert found.to_rows()[0]["count"] == pytest.approx(4)
 
 
@@ -449,10 +449,13 @@ def test_independent_draws_by_a_judge_cover_the_positives_that_it_missed(
             "methods": [method],
         }
         share = corrected_counts(judged.astype(float), rows, truth[rows], **given).estimates[0].share
+        if method == "prior-shift" and share.estimate is None:  # the labels do not tell the classes apart
+            continue
         assert share.low is not None
         assert share.high is not None
         assert share.high > share.low
         inside.append(share.low <= truth.mean() <= share.high)
+    assert len(inside) >= 150
     assert np.mean(inside) >= 0.93
 
 
@@ -581,7 +584,7 @@ def test_independent_draws_warn_if_one_more_positive_label_may_stand_for_many_do
         score, rows, rows < 60, inclusion_probabilities=chance, sampling="independent", methods=METHODS
     )
     for method in ("labels", "dsl", "prior-shift"):
-        assert "would be with one more label" in str(estimate(found, method).few_warning)
+        assert "with one more label" in str(estimate(found, method).few_warning)
 
 
 def test_clusters_of_very_unequal_sizes_are_named() -> None:
@@ -596,7 +599,13 @@ def test_clusters_of_very_unequal_sizes_are_named() -> None:
 def test_only_intervals_of_labels_include_that_clusters_of_a_superpopulation_differ() -> None:
     score, rows = np.where(np.arange(2000) % 3, 0.3, 0.7), np.arange(200)
     found = corrected_counts(
-        score, rows, rows % 3 == 0, clusters=rows // 2, population="superpopulation", methods=METHODS
+        score,
+        rows,
+        rows % 3 == 0,
+        clusters=rows // 2,
+        document_clusters=np.arange(2000) // 2,
+        population="superpopulation",
+        methods=METHODS,
     )
     for method in METHODS[1:]:
         warned = "read the interval of labels" in str(estimate(found, method).clusters_warning)
@@ -662,16 +671,16 @@ def test_bad_arguments_are_refused(change: dict[str, Any], message: str) -> None
 
 
 def test_prior_shift_is_undefined_if_labels_contradict_its_whole_interval() -> None:
-    """Half of the labels of the first period are negative, although all its scores are high."""
+    """Nearly all labels of the first period are negative, although all its scores are high."""
     rng = np.random.default_rng(5)
     score = np.concatenate(
         [rng.normal(0.85, 0.03, 1000), rng.normal(0.85, 0.03, 500), rng.normal(0.2, 0.03, 500)]
     )
-    label = np.concatenate([rng.random(1000) < 0.5, np.ones(500, bool), np.zeros(500, bool)])
+    label = np.concatenate([rng.random(1000) < 0.02, np.ones(500, bool), np.zeros(500, bool)])
     period = np.repeat(["first", "second"], 1000)
     rows = np.concatenate([np.arange(800), rng.choice(np.arange(1000, 2000), 800, replace=False)])
     found = corrected_counts(score, rows, label[rows], periods=period, methods=["labels", "prior-shift"])
-    assert defined(estimate(found, "labels", "first").share.estimate) == pytest.approx(0.5, abs=0.03)
+    assert defined(estimate(found, "labels", "first").share.estimate) == pytest.approx(0.02, abs=0.01)
     share = estimate(found, "prior-shift", "first").share
     assert (share.estimate, share.low) == (None, None)
     assert "contradict the whole interval" in str(share.reason)
@@ -696,7 +705,7 @@ def test_prior_shift_warns_if_and_only_if_error_rates_of_groups_differ(
         rows = rng.choice(np.flatnonzero(group != "C"), 300, replace=False)
         found = corrected_counts(score, rows, truth[rows], periods=group, methods="prior-shift")
         for one in found.estimates:
-            if one.share.estimate is not None:
+            if one.share.estimate is not None and one.rates == "pooled":
                 text = str(one.shift_warning)
                 contradicted = "read ppi++" in text or "error rates differ" in text
                 warned.setdefault(one.period, []).append(contradicted)
@@ -731,7 +740,7 @@ def test_equal_scores_say_nothing(score: float) -> None:
     rows = rng.choice(1000, 100, replace=False)
     found = corrected_counts(np.full(1000, score), rows, rng.random(100) < 0.5, methods=METHODS)
     assert estimate(found, "ppi++").share.low == pytest.approx(estimate(found, "labels").share.low)
-    assert "higher scores" in str(estimate(found, "prior-shift").share.reason)
+    assert "tell the classes apart" in str(estimate(found, "prior-shift").share.reason)
 
 
 def test_clusters_of_a_superpopulation_differ_even_if_all_documents_have_labels() -> None:

@@ -722,11 +722,12 @@ def _counting(given: Inputs) -> Calls:
         "corrected_counts:clusters": lambda: estimation.corrected_counts(
             given.score, labelled, given.label[labelled], clusters=labelled // 6, population="superpopulation"
         ),
-        "label_shift": lambda: estimation.label_shift(
-            given.prob, np.arange(20), given.answer[:20], groups=np.arange(30) // 15
-        ),
-        "label_shift:em": lambda: estimation.label_shift(
-            given.prob, np.arange(20), given.answer[:20], clusters=np.arange(30) // 2, method="em"
+        "corrected_counts:shift": lambda: estimation.corrected_counts(
+            given.score,
+            labelled,
+            given.label[labelled],
+            periods=periods // 2,
+            methods=["prior-shift", "em"],
         ),
         "maximum_likelihood_shares": lambda: estimation.maximum_likelihood_shares(
             given.prob / given.prob.mean(axis=0)
@@ -743,6 +744,15 @@ def _counting(given: Inputs) -> Calls:
         "class_scores": lambda: estimation.class_scores(np.array([0, 2, 1]), 3, [0.8, 0.6, 0.9]),
         "corrected_classes": lambda: estimation.corrected_classes(
             np.stack([given.score, 1 - given.score], axis=1), labelled, 1 - given.label[labelled], ["a", "b"]
+        ),
+        "corrected_classes:shift": lambda: estimation.corrected_classes(
+            given.prob,
+            np.arange(20),
+            given.answer[:20],
+            ["a", "b", "c"],
+            clusters=np.arange(20) // 2,
+            document_clusters=np.arange(30) // 2,
+            methods=["prior-shift", "em"],
         ),
         "estimate_drift": lambda: estimation.estimate_drift(given.label, given.score, periods),
         "RefittedRecalibrator": lambda: refitted(drift=0.2).count(given.other),

@@ -48,4 +48,4 @@ def command(model: str, predictions: str, output: str, printing: Printing, **col
         label = "" if "label" in open_table(output).columns else " --label LABEL"
         measure = f"calibrant measure {shlex.quote(output)}{spelled(named)}{label}"
         steps = [f"{measure}    if the table has labels"]
-    printing.show(record, steps=steps)
+    printing.show(record, steps=steps, wrote=[output])

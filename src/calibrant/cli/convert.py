@@ -41,4 +41,4 @@ def command(source: str, output: str, to: Any, printing: Printing, **options: An
 
     with ProgressLine() as progress:
         record = convert(source, output, to=to, columns=columns_of(options), progress=progress)
-    printing.show(record, steps=[f"calibrant measure {shlex.quote(output)}"])
+    printing.show(record, steps=[f"calibrant measure {shlex.quote(output)}"], wrote=[output])

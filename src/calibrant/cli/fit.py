@@ -150,4 +150,4 @@ def command(predictions: str, output: str, printing: Printing, **options: Any) -
     ]
     if model.score_kind in ("ranking", "uncertainty"):  # without a calibration before
         steps = [f"calibrant apply {saved} TEST{scores} -o OUT    write probabilities, to be measured"]
-    printing.show(record, lambda lines: [*lines, "", f"Wrote {output}"], steps=steps)
+    printing.show(record, steps=steps, wrote=[output])

@@ -87,6 +87,6 @@ def command(
 
         first = measured.views[0]
         save_figure(measured_curves([(measured.recipe.file, first)]), plot, width=width)
-        wrote = ["", f"Wrote {plot}: view {first.view}"]
+        wrote = [f"{plot}: view {first.view}"]
     steps = _next_steps(measured, predictions, settings)
-    printing.show(measured, lambda tables: [_head(measured), "", *tables, *wrote], steps=steps)
+    printing.show(measured, lambda tables: [_head(measured), "", *tables], steps=steps, wrote=wrote)

@@ -136,6 +136,7 @@ class Printing:
         lines: Callable[[list[str]], Sequence[str]] | None = None,
         *,
         steps: Sequence[str] = (),
+        wrote: Sequence[str | None] = (),
         most: int | None = None,
         whole: bool = False,
         err: bool = False,
@@ -143,7 +144,8 @@ class Printing:
         """Print a result, and exit with code 3 if it meets a condition.
 
         ``lines`` returns the lines of the text format, from those of the record; if it is None, these are
-        printed. ``steps`` are the commands to run next, which follow these lines. ``most`` is the number of
+        printed. ``wrote`` are the files that the command wrote, each of which a line names after these lines.
+        ``steps`` are the commands to run next, which come last. ``most`` is the number of
         rows of tables of which a terminal shows a part; ``whole`` says that ``lines`` returns all there is.
         With ``err``, print to standard error and without steps, because standard output contains the result.
         """
@@ -152,6 +154,8 @@ class Printing:
             more = not (whole or self.full) and len(record.to_text().splitlines()) > len(shown)
             shown = shown if lines is None else [*lines(shown)]
             if not err:
+                written = [f"Wrote {file}" for file in wrote if file is not None]
+                shown += ["", *written] if written else []
                 rest = ["the same with --full    all tables, and how the numbers were computed"]
                 steps = [*steps, *(rest if more else ())]
                 shown += ["", "Next", *(f"  {step}" for step in steps)] if steps else []

@@ -31,6 +31,9 @@ def command(printing: Printing, **options: Any) -> None:
 
     An error is detected if its confidence interval excludes 0. calibrant measure --help lists the formats of
     the pilot.
+
+    To plan something else: plan-estimate (proportions), plan-judge (systems by a judge), plan-regress
+    (coefficients), plan-runs (runs of systems).
     """
     from calibrant.verbs import plan
 

@@ -70,4 +70,4 @@ def command(
         )
     from calibrant.cli._report import lines_of
 
-    printing.show(record, lambda _: [*lines_of(record, full=printing.full), "", f"Wrote {output}"])
+    printing.show(record, lambda _: lines_of(record, full=printing.full), wrote=[output])

@@ -67,4 +67,4 @@ def command(
         write(output, html)
     from calibrant.cli._report import lines_of
 
-    printing.show(content, lambda _: [*lines_of(content, full=printing.full), "", f"Wrote {output}"])
+    printing.show(content, lambda _: lines_of(content, full=printing.full), wrote=[output])

@@ -77,5 +77,4 @@ def command(
             command=command_line(),
             **options,
         )
-    wrote = [] if output is None else ["", f"Wrote {output}"]
-    printing.show(tables, lambda lines: [*lines, *wrote], most=most)
+    printing.show(tables, wrote=[output], most=most)

@@ -65,7 +65,6 @@ if TYPE_CHECKING:
         JudgeErrors,
         TransportedSystem,
     )
-    from calibrant.estimation.results.label_shift import LabelShift, ShiftedShare
     from calibrant.estimation.results.plans import EstimatePlan, PlannedLabels, RegressionPlan
     from calibrant.estimation.results.regressions import (
         PredictedMean,
@@ -74,7 +73,7 @@ if TYPE_CHECKING:
         RegressionEffect,
         RegressionTerm,
     )
-    from calibrant.estimation.shifted_shares import label_shift, maximum_likelihood_shares
+    from calibrant.estimation.shifted_shares import maximum_likelihood_shares
     from calibrant.estimation.total import RefittedRecalibrator, estimate_drift, total_interval
     from calibrant.estimation.verbs import estimate
     from calibrant.estimation.verbs.judge_plans import plan_judge
@@ -116,7 +115,6 @@ __all__ = [
     "JudgedSystem",
     "JudgedSystems",
     "JudgedTable",
-    "LabelShift",
     "LevelCoverage",
     "PlannedJudgment",
     "PlannedLabels",
@@ -132,7 +130,6 @@ __all__ = [
     "RegressionPlan",
     "RegressionTerm",
     "SampledStratum",
-    "ShiftedShare",
     "Stages",
     "TransportedSystem",
     "bradley_terry",
@@ -153,7 +150,6 @@ __all__ = [
     "judge_plan",
     "judged_classes",
     "judged_systems",
-    "label_shift",
     "maximum_likelihood_shares",
     "number_interval",
     "plan_estimate",

@@ -11,15 +11,16 @@ from numpy.typing import ArrayLike
 
 from calibrant._checks import Floats, Integers, shown
 from calibrant.estimation.contrasts import adjusted, adjusted_trends
-from calibrant.estimation.estimating import corrected_counts
+from calibrant.estimation.estimating import DOUBTS, METHODS, corrected_counts
 from calibrant.estimation.means import corrected_means
 from calibrant.estimation.results import CorrectedCounts, CorrectedMean
+from calibrant.estimation.sampling import Classes
+from calibrant.estimation.shifted_shares import SHIFTS
 from calibrant.exceptions import InputError
 from calibrant.records import Quantity
 
 ENOUGH = 10  # labels, from which on the weight of the scores is tuned
 STEPS = 60  # of the bisection, which halve an interval of length 1
-METHODS = ("uncorrected", "labels", "ppi", "ppi++", "dsl")
 
 
 def class_scores(predicted: Integers, count: int, confidence: ArrayLike | None = None) -> Floats:
@@ -74,9 +75,9 @@ def corrected_classes(
     classes
         Names of the K classes.
     methods, level, settings
-        As in `corrected_counts`, without ``prior-shift``.
+        As in `corrected_counts`. ``prior-shift`` uses the confusion matrix of all classes.
     weights
-        As in `corrected_means`.
+        As in `corrected_means`, without ``prior-shift`` and ``em``.
 
     Returns
     -------
@@ -108,18 +109,22 @@ def corrected_classes(
         message = f"scores have shape {score.shape}, and there are {count} classes"
         raise InputError(message, "give one column of scores per class, of at least 2 classes", code="shape")
     rows, label = np.asarray(labelled), np.asarray(labels)
-    named = METHODS if methods in (None, "all") or list(methods or ()) == ["all"] else methods
-    if "prior-shift" in ([named] if isinstance(named, str) else list(named or ())):
-        hint = "count one class with `view='class:NAME'`, or leave out prior-shift"
-        raise InputError("prior-shift is for one class", hint, code="parameter")
+    every = methods in (None, "all") or list(methods or ()) == ["all"]
+    named = methods
+    if methods is None or (every and weights is not None):
+        named = [one for one in METHODS if one not in SHIFTS]
     weight = shared_weight(score[rows], label)
-    results = []
+    results, solved = [], dict[str, Any]()
     for code in range(count):
         given: dict[str, Any] = {**settings, "methods": named, "weight": weight}
         both = []
         for one in (level, 1 - (1 - level) / count):
             if weights is None:
-                both.append(corrected_counts(score[:, code], rows, label == code, level=one, **given))
+                own = Classes(score, label, code, solved=solved)
+                counts = corrected_counts(
+                    score[:, code], rows, label == code, classes=own, level=one, **given
+                )
+                both.append(counts)
             else:
                 truth = (label == code).astype(np.float64)
                 both.append(corrected_means(score[:, code], rows, truth, weights=weights, level=one, **given))
@@ -152,6 +157,7 @@ def _joined(
     for place in range(len(first.estimates)):
         own = [both[0].estimates[place] for both in results]
         moved = adding_up([one.share for one in own])
+        doubt = next((text for text in DOUBTS if any(one.shift_warning == text for one in own)), None)
         for name, one, value, both in zip(classes, own, moved, results, strict=True):
             every = both[1].estimates[place].share
             share = replace(one.share, estimate=value)
@@ -159,7 +165,9 @@ def _joined(
             scale = number / before if before and number else float(one.documents)
             count = one.count if value is None else replace(one.count, estimate=value * scale)
             joint = replace(every, estimate=value)
-            rows.append(replace(one, outcome=name, share=share, count=count, simultaneous=joint))
+            rows.append(
+                replace(one, outcome=name, share=share, count=count, simultaneous=joint, shift_warning=doubt)
+            )
     more: dict[str, Any] = {}
     for kind in ("differences", "trends"):
         more[kind] = [

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant._checks import Floats, Integers, one_of, proportion
+from calibrant.estimation.cautions import FEW_OF_A_KIND, cautions
 from calibrant.estimation.contrasts import (
     Groups,
     adjusted,
@@ -21,19 +22,18 @@ from calibrant.estimation.contrasts import (
     trends,
 )
 from calibrant.estimation.designs import Design, combine_rounds, design_of, shift_of_draws
-from calibrant.estimation.kinds import OUTSIDE, adjusted_count
 from calibrant.estimation.results import ALL, CorrectedCounts, CorrectedMean
 from calibrant.estimation.results.groups import GroupDifference, GroupTrend
 from calibrant.estimation.sampling import (
     ENOUGH,
     EQUAL,
+    Classes,
     Sample,
     ShareModel,
     bands_of_chances,
     cluster_sums,
     design_effect,
     effective_clusters,
-    known_likeness,
     likely_labels,
     moments_of,
     parts_of,
@@ -49,28 +49,22 @@ from calibrant.estimation.selection import (
     weights_warning,
 )
 from calibrant.estimation.sharing import SharedIntervals, shared_intervals
+from calibrant.estimation.shifted_shares import OUTSIDE, SHIFTS, own_rates, shifted_share, with_classes
 from calibrant.exceptions import InputError
 from calibrant.metrics.tails import (
-    FEW_CLUSTERS,
-    NARROW,
-    effective_number,
-    few_events,
     quantile,
 )
 from calibrant.records import Quantity
 from calibrant.records.words import counted
 
 CONTRADICTED = "labels of these documents contradict the whole interval, so the method's assumption is wrong"
-METHODS = ("uncorrected", "labels", "ppi", "ppi++", "dsl", "prior-shift")
+METHODS = ("uncorrected", "labels", "ppi", "ppi++", "dsl", *SHIFTS)
 POPULATIONS = ("corpus", "superpopulation")
 SAMPLINGS = ("detect", "fixed", "independent")
 FACTORS = {"labels": 0.0, "ppi": 1.0, "ppi++": 1.0, "dsl": 1.0}  # weights of scores; that of ppi++ is tuned
 FEWEST = 2
 DOUBT = 0.01  # significance from which labels contradict prior-shift
-FEW_UNEQUAL_CLUSTERS = 30  # effective number with unequal probabilities, below which it is named
 SLOPE_PRIOR = 5.0  # clusters that the slope of labels counts as in the weight of the scores
-MANY_CLUSTERS = 40  # effective number, below which very unequal clusters are named
-DOMINANT = 0.5  # fraction of the labels in one cluster from which a warning is given
 REASONS = {
     "ppi++": "the scores count as far as the labels show that they help, so its interval is about as wide as "
     "that of the labels alone, or narrower",
@@ -78,25 +72,16 @@ REASONS = {
     "labels": "the labels alone determine it",
 }
 UNEQUAL = "documents were chosen to be labeled with unequal probabilities: see dsl and labels"
-ENOUGH_UNEQUAL = 20  # effective number, with unequal probabilities of being labelled
-FEW_OF_A_KIND = f"fewer than {ENOUGH} labels are positive, or fewer than {ENOUGH} are negative"
-FEW = f"{FEW_OF_A_KIND}: the scores help little, and the interval is wide"
-FEW_PPI = f"{FEW_OF_A_KIND}: the interval may be too narrow; read ppi++"
-FEW_UNEQUAL = (
-    f"the weights are unequal, and the effective number of positive or of negative labels is below "
-    f"{ENOUGH_UNEQUAL}, or would be with one more label of the largest weight: the interval may be too narrow"
-)
 CERTAIN = "all scores are 0 or 1, so they state no uncertainty: read an estimate that labels correct"
 SHIFTED = "labels contradict it: error rates of this period are not those of the others; read ppi++ (or dsl)"
 ELSEWHERE = "labels show that error rates differ between periods, so this share may be far off"
 UNCHECKED = "no labels show if periods without labels have the error rates of the others, as this assumes"
-ALIKE = "the labels do not determine the correlation within clusters, and the interval is long"
+FORM = "; em also assumes that one temperature and one bias per class recalibrate scores: compare prior-shift"
+DOUBTS = (SHIFTED, ELSEWHERE, UNCHECKED + FORM, UNCHECKED)
 SOME_GROUPS = (
     "some groups have no labels, and this is not by chance: labels of the other groups tell nothing of them"
 )
 UNTUNED = f"{FEW_OF_A_KIND}: the scores have weight 0"
-NEW_CLUSTERS = "other clusters may differ more than these labels show; read the interval of labels"
-UNEQUAL_CLUSTERS = "the {} clusters count as {:.1f} equal ones: the interval may be too narrow"
 ONE_CLUSTER = "all labels are in one cluster, so the variation between clusters is unknown"
 
 
@@ -130,6 +115,8 @@ def corrected_counts(
     strata: ArrayLike | None = None,
     rounds: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
+    document_clusters: ArrayLike | None = None,
+    classes: Classes | None = None,
     methods: Sequence[str] | str | None = None,
     population: str = "corpus",
     sampling: str = "detect",
@@ -147,9 +134,13 @@ def corrected_counts(
     - ``dsl``: design-based supervised learning: label minus score is weighted by one over the selection
       probability, so documents may have unequal, known selection probabilities.
     - ``prior-shift``: adjusted counts: the mean score, rescaled by the labeled documents' mean scores of
-      positives and of negatives in all periods. A period needs no labels, but the distributions of the scores
-      of positives and of negatives must be the same in all periods. ``shift_warning`` says if labels
-      contradict this (1 % level): 0.5 % of estimates for 2 to 8 periods of 20 to 300 labels if it is true.
+      positives and of negatives. A period needs no labels, but the distributions of the scores of positives
+      and of negatives must be the same in all periods. A period with 30 labels of each kind has its own.
+    - ``em``: maximum likelihood by expectation-maximization, under the same condition, after a recalibration
+      of the scores on the labels (one temperature, one bias per class), whose form must be right.
+
+    ``shift_warning`` says if labels contradict the condition of the last two (1 % level): 0.5 % of estimates
+    for 2 to 8 periods of 20 to 300 labels if it is true.
 
     Parameters
     ----------
@@ -173,9 +164,14 @@ def corrected_counts(
         without an earlier one, and its probabilities may depend on earlier labels. None: one round.
     clusters
         (n,) clusters of the labeled documents, if labels are dependent.
+    document_clusters
+        (N,) clusters of all documents, which ``prior-shift`` and ``em`` need if labels have clusters.
+    classes
+        Scores and labels of all classes, one of which ``scores`` and ``labels`` are, for ``prior-shift`` and
+        ``em``. None: there are two classes.
     methods
-        Methods to use, or one. None: all but ``prior-shift``; ``reported`` then names the one to report.
-        ``"all"``: also ``prior-shift`` if a period has fewer than 2 labels.
+        Methods to use, or one. None: all but ``prior-shift`` and ``em``; ``reported`` then names the one to
+        report. ``"all"``: also these two if a period has fewer than 2 labels.
     population
         ``"corpus"``: the documents given are all that is asked about, and a document with a label is
         certain. ``"superpopulation"``: they are a sample of more.
@@ -212,7 +208,8 @@ def corrected_counts(
     alone in a simple random sample, this is Wilson's interval. With clusters, the variance is multiplied by
     the design effect and the critical value is Student's, as Korn and Graubard do with an effective sample
     size. Therefore an interval has width 0 only if all documents are labeled. Sums of clusters have the
-    correction of Bell and McCaffrey (CR2). The interval of ``prior-shift`` is Fieller's.
+    correction of Bell and McCaffrey (CR2). The interval of ``prior-shift`` is Fieller's, that of ``em``
+    comes from the delta method.
 
     With unequal probabilities, scores are priors, as far as labels bear out the uncertainty that they state.
     With ``ppi++``, periods share the weight of the scores. From 5 periods on, those of a simple sample also
@@ -227,10 +224,11 @@ def corrected_counts(
     Angelopoulos, Duchi and Zrnic (2023), "PPI++: efficient prediction-powered inference"; Egami, Hinck,
     Stewart and Wei (2023), "Using imperfect surrogates for downstream inference: design-based supervised
     learning", NeurIPS; Forman (2008), "Quantifying counts and costs via classification"; Bella et al.
-    (2010), "Quantification via probability estimators", for the adjusted count; Wilson (1927); Korn and
-    Graubard (1998), "Confidence intervals for proportions with small expected number of positive counts
-    estimated from survey data", Survey Methodology 24; Bell and McCaffrey (2002), "Bias reduction in standard
-    errors for linear regression with multi-stage samples", Survey Methodology 28.
+    (2010), "Quantification via probability estimators", for the adjusted count; Saerens, Latinne and
+    Decaestecker (2002), "Adjusting the outputs of a classifier to new a priori probabilities"; Wilson
+    (1927); Korn and Graubard (1998), "Confidence intervals for proportions with small expected number of
+    positive counts estimated from survey data", Survey Methodology 24; Bell and McCaffrey (2002), "Bias
+    reduction in standard errors for linear regression with multi-stage samples", Survey Methodology 28.
 
     Examples
     --------
@@ -245,10 +243,13 @@ def corrected_counts(
     named = METHODS if every or methods is None else (methods,) if isinstance(methods, str) else methods
     for method in named:
         one_of(method, METHODS, "method")
+    shifts = any(method in SHIFTS for method in named)
     one_of(population, POPULATIONS, "population")
     one_of(sampling, SAMPLINGS, "sampling")
     proportion(level, "level")
     whole = checked_sample(scores, labelled, labels, inclusion_probabilities, clusters)
+    if shifts:
+        whole = with_classes(whole, classes, document_clusters)
     groups = groups_of(periods, len(whole.score))
     code, names = groups.code, groups.names
     stratum, turn = (
@@ -273,6 +274,7 @@ def corrected_counts(
         stratified = rates_differ(counts[:, 0], counts[:, 1], dependent)
         whole = replace(whole, chance=(counts[:, 1] / counts[:, 0])[code[whole.rows]])
         whole = whole if stratified else _simple(whole)
+    known = [one for one in parts if len(one.rows)]
     sparse = any(len(one.rows) < FEWEST for one in parts)
     design = design_of(whole, sampling, stratum, turn) if unequal else Design("simple")
     study = Study(
@@ -292,13 +294,13 @@ def corrected_counts(
     # The total does not depend on the groups, and groups share the weight that is best within them.
     inside = replace(study, factor=_tuned_factor(parts, whole)) if weight is None else study
     shared = _shared(whole, code, inside) if periods is not None and "ppi++" in named else None
-    shifts = "prior-shift" in named and (not every or (methods is not None and sparse))
+    shifts = shifts and (not every or (methods is not None and sparse))
     doubts = _doubts(parts, code, study) if shifts else [None] * len(cells)
     estimates = [
         _estimate(period, one, own, method, inside if number else study, doubt, _ends(shared, number, method))
         for number, ((period, one, own), doubt) in enumerate(zip(cells, doubts, strict=False))
         for method in named
-        if method != "prior-shift" or shifts
+        if method not in SHIFTS or shifts
     ]
     reported = _reported(estimates, unequal) if methods is None else None
     compared: dict[str, Any] = {}
@@ -315,8 +317,8 @@ def corrected_counts(
         level=level,
         command=None,
         selection_warning=contradicted
-        or (None if unequal else selection_warning(parts if stratified and not sparse else [_simple(whole)])),
-        rates_warning=_of_rates(parts, names) if stratified else None,
+        or (None if unequal else selection_warning(known if stratified else [_simple(whole)])),
+        rates_warning=_of_rates(parts, names) if stratified and not set(named) <= set(SHIFTS) else None,
         score_warning=kind_of_score(whole),
         shared_variance=shared is not None,
         estimates=tuple(estimates),
@@ -450,19 +452,27 @@ def _estimate(
     ends: tuple[float, float] | None = None,
 ) -> CorrectedMean:
     documents, labelled = len(sample.score), len(sample.rows)
-    estimate, warnings = _proportion(sample, parts, method, study, ends)
+    estimate, warnings = _proportion(period, sample, parts, method, study, ends)
     effective = effective_clusters([sample]) if method != "uncorrected" and labelled else None
     least, most = 0.0, 1.0
     if study.corpus and method != "uncorrected":  # labels that were seen are certain
         negative, positive = sample.kinds
         least, most = positive / documents, 1 - negative / documents
         outside = max((estimate.low or 0) - most, least - (1 if estimate.high is None else estimate.high))
-        if method == "prior-shift" and labelled < documents and outside > 1e-9:
+        if method in SHIFTS and labelled < documents and outside > 1e-9:
             estimate = Quantity(None, reason=CONTRADICTED)
+    rates = None if method not in SHIFTS else "own" if _own(sample, study) else "pooled"
     if estimate.estimate is not None and method != "uncorrected":
         if ends is None:  # groups that share their variance do not need it
-            warnings |= _cautions(study.whole if method == "prior-shift" else sample, method, study)
-        warnings |= {"shift_warning": doubt} if doubt and method == "prior-shift" else {}
+            warnings |= cautions(
+                study.whole if rates == "pooled" else sample,
+                method,
+                grouped=study.design.group is not None,
+                corpus=study.corpus,
+            )
+        if doubt and rates == "pooled":
+            form = FORM if (method, doubt) == ("em", UNCHECKED) else ""
+            warnings |= {"shift_warning": doubt + form}
     if method == "uncorrected" and (text := mean_error_warning(sample)) is not None:
         warnings |= {"uncorrected_warning": text}
     values = estimate.estimate, estimate.low, estimate.high
@@ -477,13 +487,21 @@ def _estimate(
         count=Quantity(counts[0], counts[1], counts[2], reason=estimate.reason),
         share=Quantity(mean, low, high, reason=estimate.reason),
         weight=(study.factor or 0.0) if method == "ppi++" else FACTORS.get(method),
+        rates=rates,
         **cast("dict[str, Any]", warnings),
     )
 
 
+def _own(sample: Sample, study: Study) -> bool:
+    """Return whether `prior-shift` and `em` use the error rates of the labels of these documents alone."""
+    return sample is not study.whole and own_rates(sample)
+
+
 def _doubts(strata: Sequence[Sample], code: Integers, study: Study) -> list[str | None]:
-    """Return warnings of ``prior-shift`` for all documents and for each period: error rates may differ."""
+    """Return warnings of `SHIFTS` for all documents and for each period: error rates may differ."""
     known = [len(one.rows) >= FEWEST for one in strata]
+    assert study.whole.classes is not None
+    doubt = DOUBT / max(1, study.whole.classes.score.shape[1] - 1)
     places = code[study.whole.rows]
 
     def wrong(significance: float) -> list[bool]:
@@ -492,9 +510,9 @@ def _doubts(strata: Sequence[Sample], code: Integers, study: Study) -> list[str 
         pairs = zip(strata, others, strict=True)
         return [one and _contradicts(*pair) for one, pair in zip(known, pairs, strict=True)]
 
-    differ = any(wrong(DOUBT / max(1, sum(known))))
+    differ = any(wrong(doubt / max(1, sum(known))))
     general = ELSEWHERE if differ else UNCHECKED
-    own = zip(known, wrong(DOUBT), strict=True)
+    own = zip(known, wrong(doubt), strict=True)
     return [
         None if all(known) else general,  # labels of all periods have their error rates
         *(SHIFTED if bad else None if one and not differ else general for one, bad in own),
@@ -514,41 +532,8 @@ def _contradicts(sample: Sample, others: Study) -> bool:
     return own.low is not None and more - less > math.hypot(more - low, high - less)
 
 
-def _cautions(sample: Sample, method: str, study: Study) -> dict[str, str]:
-    """Return warnings of the conditions of the labels that an estimate depends on."""
-    kinds, few = sample.effective_kinds(), FEW_PPI if method in ("ppi", "dsl") else FEW
-    enough, limit = (ENOUGH, FEW_CLUSTERS) if sample.equal else (ENOUGH_UNEQUAL, FEW_UNEQUAL_CLUSTERS)
-    if not sample.equal:
-        few = FEW_UNEQUAL
-        if (
-            method == "prior-shift" or study.design.group is None
-        ):  # one more label may stand for the most documents
-            kinds = sample.effective_kinds(float(sample.weight.max()))
-    warnings = {"few_warning": few} if min(kinds) < enough - 1e-9 else {}
-    if sample.cluster is None:
-        return warnings
-    positives = sample.weight * sample.label
-    longer = method != "prior-shift" and known_likeness(sample.cluster, sample.weight, positives) < 1
-    shared = few_events(sample.cluster, sample.weight, positives, ALIKE if longer else NARROW)
-    if shared is not None:
-        warnings["few_warning"] = shared
-    size = np.bincount(sample.cluster, sample.weight)
-    effective, number, largest = effective_number(size), np.count_nonzero(size), size.max() / size.sum()
-    if effective < limit:
-        warnings["clusters_warning"] = (
-            f"the labels are from {effective:.1f} effective clusters, fewer than {limit}: intervals are wide "
-            "and may still be too narrow"
-        )
-    elif effective < min(MANY_CLUSTERS, number / 2):
-        warnings["clusters_warning"] = UNEQUAL_CLUSTERS.format(number, effective)
-    elif not study.corpus and method != "labels":
-        warnings["clusters_warning"] = NEW_CLUSTERS
-    if largest > DOMINANT:
-        warnings["dominant_warning"] = f"one cluster has {100 * largest:.0f} % of the labels"
-    return warnings
-
-
 def _proportion(
+    period: str,
     sample: Sample,
     parts: Sequence[Sample],
     method: str,
@@ -557,9 +542,13 @@ def _proportion(
 ) -> Warned:
     if method == "uncorrected":
         return _uncorrected(sample, study)
-    if method == "prior-shift":
-        within = sample is study.whole and study.everywhere
-        return adjusted_count(study.whole, sample, within, corpus=study.corpus, level=study.level), {}
+    if method in SHIFTS:
+        own = _own(sample, study)
+        source = sample if own else study.whole
+        within = own or (sample is source and study.everywhere)
+        place = "" if sample is study.whole else f"period {period}"
+        given: dict[str, Any] = {"corpus": study.corpus, "level": study.level}
+        return shifted_share(method, source, sample, place, within, **given), {}
     if len(sample.rows) < FEWEST:
         return _undefined(f"{counted(len(sample.rows), 'label')}: at least {FEWEST} are needed")
     if study.missing is not None and sample is study.whole:

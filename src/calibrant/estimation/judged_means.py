@@ -322,6 +322,7 @@ def own_mean(table: JudgedTable, answers: Answers, method: str, level: float) ->
             answers.label[rows],
             inclusion_probabilities=None if answers.chance is None else answers.chance[rows],
             clusters=answers.unit[rows] if answers.clustered else None,
+            document_clusters=answers.unit if answers.clustered else None,
             methods=[method],
             population="superpopulation",
             level=level,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -19,6 +19,31 @@ PRIOR = 2.0  # labels that the scores of a kind are shrunken by
 ENOUGH_CLUSTERS = 20  # with labels of each kind: from then on they show the design effect
 EQUAL = 1e-9
 FARTHEST = 25.0  # log-odds at which limits end; beyond, shares near 1 lose their precision
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Scores of all classes, for methods that suppose label shift.
+
+    Attributes
+    ----------
+    score
+        (N, K) scores of the documents.
+    label
+        (n,) classes of the labeled documents.
+    place
+        The class that is counted.
+    unit
+        (N,) codes of the clusters of all documents, or of the documents; None if clusters are not known.
+    solved
+        Solutions of ``em`` by period, which all classes of a table share.
+    """
+
+    score: Floats
+    label: Integers
+    place: int
+    unit: Integers | None = None
+    solved: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -43,6 +68,8 @@ class Sample:
     shift
         (n,) part of each residual that adds nothing to the variance, because the number of draws is fixed;
         None if it is not.
+    classes
+        Scores and labels of all classes; None if no method needs them.
     """
 
     score: Floats
@@ -52,6 +79,7 @@ class Sample:
     cluster: Integers | None
     likely: Floats | None = None
     shift: Floats | None = None
+    classes: Classes | None = None
 
     @cached_property
     def equal(self) -> bool:
@@ -75,6 +103,13 @@ class Sample:
         negative, positive = (effective_number(weight) if len(weight) else 0.0 for weight in weights)
         return negative, positive
 
+    def effective_classes(self, *more: float) -> list[float]:
+        """Return Kish's effective number of labels of each class, with more labels of each."""
+        assert self.classes is not None
+        chosen = [self.classes.label == place for place in range(self.classes.score.shape[1])]
+        weights = [np.append(self.weight[one], more) for one in chosen]
+        return [effective_number(weight) if len(weight) else 0.0 for weight in weights]
+
     @cached_property
     def scores(self) -> Floats:
         """(n,) scores of the labeled documents."""
@@ -87,7 +122,12 @@ class Sample:
 
     def of(self, documents: Integers, place: Integers, kept: NDArray[np.bool_]) -> Sample:
         """Return some of the documents, of which ``kept`` labels are; ``place`` has their new positions."""
-        return Sample(self.score[documents], place[self.rows][kept], **self._labelled(kept))
+        classes = self.classes
+        if classes is not None:
+            unit = None if classes.unit is None else classes.unit[documents]
+            classes = replace(classes, score=classes.score[documents], unit=unit)
+        sample = replace(self, classes=classes)
+        return Sample(self.score[documents], place[self.rows][kept], **sample._labelled(kept))
 
     def labelled(self, kept: NDArray[np.bool_]) -> Sample:
         """Return all documents with some of the labels."""
@@ -96,7 +136,11 @@ class Sample:
     def _labelled(self, kept: NDArray[np.bool_]) -> dict[str, Any]:
         parts = ("label", "chance", "cluster", "likely", "shift")
         values = {name: getattr(self, name) for name in parts}
-        return {name: None if value is None else value[kept] for name, value in values.items()}
+        classes = self.classes and replace(self.classes, label=self.classes.label[kept])
+        return {
+            "classes": classes,
+            **{name: None if value is None else value[kept] for name, value in values.items()},
+        }
 
 
 def parts_of(sample: Sample, code: Integers, count: int) -> list[Sample]:

@@ -1,116 +1,90 @@
-"""Proportions of classes in groups whose class frequencies differ from those of the labels (label shift)."""
+"""Proportions of classes in documents whose class frequencies are not those of the labels (label shift)."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from calibrant import _checks
-from calibrant._checks import Floats, Integers, one_of, proportion
-from calibrant.estimation.regression_variance import sums_of
-from calibrant.estimation.results.label_shift import LabelShift, ShiftedShare
-from calibrant.exceptions import InputError
-from calibrant.metrics.tails import NARROW, critical_value, effective_number
+from calibrant._checks import Floats, Integers
+from calibrant.estimation.sampling import EQUAL, PRIOR, Classes, Sample
+from calibrant.metrics.tails import critical_value, effective_number
 from calibrant.records import Quantity
 
-METHODS = ("confusion", "em")
-ENOUGH = 30  # labels of each class, from which on a group has its own error rates
+SHIFTS = ("prior-shift", "em")
+OWN = 30  # effective labels of each class, from which on a group has its own error rates
 FEWEST = 2  # labels of each class
 STEPS = 500
 SMALLEST = 1e-9  # probability
 SPREAD = 10.0  # variance of the prior of the recalibration, in log-odds
-ALIKE = 1e-3  # smallest singular value of the confusion matrix
-NO_LABELS = "a class has fewer than 2 labels"
-UNKNOWN = "the probabilities do not tell the classes apart"
-OUTSIDE = "the whole interval is outside of 0 to 1: error rates of this group are not those of the labels"
+ALIKE = 1e-6  # smallest eigenvalue of the information
+APART = 0.95  # confidence that scores tell the classes apart, without which there is no estimate
+FEW_LABELS = "a class has fewer than 2 labels"
+UNKNOWN = "labels do not show that the scores tell the classes apart"
+OUTSIDE = (
+    "the whole interval is outside of 0 to 1: error rates of these documents are not those of the labels"
+)
+ONE_SIDED = "all labels of a class are in one cluster, so their variation between clusters is unknown"
+NO_CLUSTERS = "the clusters of all documents are needed: write their column into the table of scores, too"
 
 
-@dataclass(frozen=True)
-class _Source:
-    """Labels that the error rates are estimated from: probabilities (n, K), classes, weights and units."""
+def with_classes(sample: Sample, classes: Classes | None, clusters: ArrayLike | None) -> Sample:
+    """Return all documents with the scores and labels of all classes, and the clusters of the documents.
 
-    score: Floats
-    label: Integers
-    weight: Floats
-    unit: Integers
-
-    @property
-    def kinds(self) -> Floats:
-        """(K,) effective numbers of labels (or clusters) of each class."""
-        found = np.zeros(self.score.shape[1])
-        for k in range(len(found)):
-            inside = self.label == k
-            if inside.any():
-                units, code = np.unique(self.unit[inside], return_inverse=True)
-                found[k] = effective_number(np.bincount(code, self.weight[inside], minlength=len(units)))
-        return found
-
-
-@dataclass(frozen=True)
-class _Solution:
-    """Proportions (K,), and the contributions of labels (n, K) and of documents (N, K) to their errors."""
-
-    share: Floats
-    of_labels: Floats
-    of_documents: Floats
+    Raises
+    ------
+    InputError
+        If the clusters are not one per document.
+    """
+    count = len(sample.score)
+    unit: Integers | None = np.arange(count)
+    if clusters is not None:
+        unit, _ = _checks.cluster_codes(clusters, "document_clusters")
+        _checks.same_length("document_clusters", len(unit), "scores", count)
+    elif sample.cluster is not None:
+        unit = None
+    if classes is None:
+        both = np.stack([1 - sample.score, sample.score], axis=1)
+        classes = Classes(both, sample.label.astype(np.int64), 1, None)
+    return replace(sample, classes=replace(classes, unit=unit))
 
 
-def label_shift(
-    probabilities: ArrayLike,
-    labelled: ArrayLike,
-    labels: ArrayLike,
-    *,
-    groups: ArrayLike | None = None,
-    classes: list[str] | None = None,
-    clusters: ArrayLike | None = None,
-    inclusion_probabilities: ArrayLike | None = None,
-    method: str = "confusion",
-    population: str = "corpus",
-    level: float = 0.95,
-) -> LabelShift:
-    """Estimate the proportion of each class in each group, which may have no labels.
+def own_rates(sample: Sample) -> bool:
+    """Return whether a group has enough labels of each class for error rates of its own."""
+    return bool(_Source(sample).effective.min() >= OWN - EQUAL)
 
-    The method assumes that documents of a class have the same distribution of probabilities in all groups,
-    and that only the frequencies of classes differ. Groups with at least 30 labels of each class have their
-    own error rates, which needs no such assumption.
 
-    - ``confusion``: mean probabilities, multiplied by the inverse of the soft confusion matrix (the mean
-      probabilities of each class of the labels).
-    - ``em``: maximum likelihood by expectation-maximization, after a recalibration of the probabilities on
-      the labels (one temperature, and one bias per class). It is more precise, and also assumes that these
-      recalibrated probabilities are correct.
+def shifted_share(
+    method: str, whole: Sample, sample: Sample, period: str, within: bool, *, corpus: bool, level: float
+) -> Quantity:
+    """Return the proportion of the class that is counted, from the error rates of labels of other documents.
+
+    - ``prior-shift``: the mean scores of the documents are a mixture of those of the classes (Lipton et al.
+      2018). The interval contains the proportions whose mixture does not differ significantly from the
+      mean scores. For two classes, this is Fieller's.
+    - ``em``: maximum likelihood (Saerens et al. 2002), after a recalibration of the scores on the labels with
+      one temperature and one bias per class. The variance is that of the contributions of labels and
+      documents (the delta method).
 
     Parameters
     ----------
-    probabilities
-        (N, K) probabilities of the classes of all documents.
-    labelled
-        (n,) positions of the labeled documents, from 0.
-    labels
-        (n,) their classes, as positions from 0 to K - 1.
-    groups
-        (N,) groups of the documents; None for one.
-    classes
-        Names of the K classes. None: their positions.
-    clusters
-        (N,) clusters of the documents; None if they are independent.
-    inclusion_probabilities
-        (n,) probabilities of being labeled; None if they are equal.
     method
-        ``confusion`` or ``em``.
-    population
-        ``corpus``: the documents are all that is asked about. ``superpopulation``: a sample of more.
+        ``prior-shift`` or ``em``.
+    whole
+        All documents, whose labels tell the scores of each class.
+    sample
+        The documents of which the proportion is estimated.
+    period
+        Name of these documents, which no others have.
+    within
+        True if the labels are a sample of these documents.
+    corpus
+        True if the documents are all that is asked about.
     level
-        Level of the intervals.
-
-    Notes
-    -----
-    The variance is that of the sum of the contributions of labels and documents (the delta method), added
-    within clusters. It includes that of the confusion matrix, or of the recalibration.
+        Level of the interval.
 
     References
     ----------
@@ -118,191 +92,170 @@ def label_shift(
     probabilities"; Lipton, Wang and Smola (2018), "Detecting and correcting for label shift with black box
     predictors"; Alexandari, Kundaje and Shrikumar (2020), "Maximum likelihood with bias-corrected calibration
     is hard-to-beat at label shift adaptation".
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> year = np.repeat([2020, 2021], 1000)
-    >>> truth = (rng.random(2000) < np.where(year == 2020, 0.5, 0.1)).astype(int)
-    >>> positive = np.clip(0.3 + 0.4 * truth + 0.1 * rng.normal(size=2000), 0.01, 0.99)
-    >>> scores = np.stack([1 - positive, positive], axis=1)
-    >>> found = label_shift(scores, np.arange(300), truth[:300], groups=year)
-    >>> [(one.group, one.label, round(one.share.estimate, 2)) for one in found.shares if one.label == "1"]
-    [('2020', '1', 0.46), ('2021', '1', 0.13)]
     """
-    one_of(method, METHODS, "method")
-    one_of(population, ("corpus", "superpopulation"), "population")
-    proportion(level, "level")
-    score = _probabilities(probabilities)
-    count, width = score.shape
-    rows, label = np.asarray(labelled, np.int64), _classes(labels, width)
-    _checks.same_length("labels", len(label), "labelled", len(rows))
-    if len(rows) and (rows.min() < 0 or rows.max() >= count or len(np.unique(rows)) < len(rows)):
-        message = "a position of a labeled document is outside of the documents, or there twice"
-        raise InputError(message, "give each position once, from 0", code="parameter")
-    names = [str(place) for place in range(width)] if classes is None else list(map(str, classes))
-    _checks.same_length("classes", len(names), "columns of probabilities", width)
-    weight = np.ones(len(rows))
-    if inclusion_probabilities is not None:
-        chance = np.asarray(inclusion_probabilities, np.float64)
-        _checks.same_length("inclusion_probabilities", len(chance), "labels", len(rows))
-        if not ((chance > 0) & (chance <= 1)).all():
-            message = "an inclusion probability is outside (0, 1]"
-            raise InputError(message, "give the probability of being labeled", code="score-range")
-        weight = 1 / chance
-    cluster, number = _checks.clusters_of(clusters, "probabilities", count)
-    unit = np.arange(count) if cluster is None else cluster
-    kinds, code = ["all"], np.zeros(count, np.int64)
-    if groups is not None:
-        code, found = _checks.cluster_codes(groups, "groups")
-        _checks.same_length("groups", len(code), "probabilities", count)
-        kinds = [str(one) for one in found]
-    source = _Source(score[rows], label, weight, unit[rows])
-    shares: list[ShiftedShare] = []
-    for place, name in enumerate(kinds):
-        own = code[rows] == place
-        inside = _Source(score[rows[own]], label[own], weight[own], unit[rows[own]])
-        pooled = bool((inside.kinds < ENOUGH - 1e-9).any()) if own.any() else True
-        used = source if pooled else inside
-        documents = np.flatnonzero(code == place)
-        found_shares, few = _estimate(
-            used,
-            score[documents],
-            unit[documents],
-            method,
-            population == "corpus",
-            cluster is not None,
-            level,
+    source = _Source(whole)
+    if source.count.min() < FEWEST:
+        return Quantity(None, reason=FEW_LABELS)
+    clustered = whole.cluster is not None
+    if clustered and not source.known and not (within and method == "prior-shift"):
+        return Quantity(None, reason=NO_CLUSTERS)
+    if not source.tells_apart(within):
+        return Quantity(None, reason=UNKNOWN)
+    if method == "em":
+        return _by_likelihood(source, sample, period, clustered, corpus, level)
+    return _by_confusion(source, sample, within, clustered, corpus, level)
+
+
+class _Source:
+    """Labels that the error rates are estimated from.
+
+    Attributes
+    ----------
+    score
+        (n, K) scores.
+    label
+        (n,) classes.
+    part
+        (n,) weights, which add up to 1 within each class.
+    unit
+        (n,) codes of documents or clusters.
+    confusion
+        (K, K) mean scores of each class, one column per class.
+    count, effective
+        (K,) numbers of labels of each class, and effective numbers of their units.
+    spared
+        (n,) part of the variance of each label that remains in a finite corpus.
+    known
+        True if the clusters of all documents are known.
+    """
+
+    def __init__(self, sample: Sample) -> None:
+        assert sample.classes is not None
+        classes = sample.classes
+        self.score, self.label, self.weight = classes.score[sample.rows], classes.label, sample.weight
+        self.known = classes.unit is not None
+        if classes.unit is not None:
+            self.unit: Integers = classes.unit[sample.rows]
+        else:
+            self.unit = sample.rows if sample.cluster is None else sample.cluster
+        self.width = classes.score.shape[1]
+        self.spared = np.maximum(0, 1 - sample.chance)
+        self.count = np.bincount(self.label, minlength=self.width)
+        self.effective = np.zeros(self.width)
+        self.part = np.zeros(len(self.label))
+        self.confusion = np.zeros((self.width, self.width))
+        self.units, self.code = np.unique(self.unit, return_inverse=True)
+        for k in np.flatnonzero(self.count).tolist():
+            inside = self.label == k
+            self.part[inside] = self.weight[inside] / self.weight[inside].sum()
+            self.confusion[:, k] = self.part[inside] @ self.score[inside]
+            self.effective[k] = effective_number(np.bincount(self.code[inside], self.part[inside]))
+
+    def errors(self, direction: Floats, within: bool) -> tuple[Floats, Floats, Floats]:
+        """Return the errors of the mean scores of the classes in one direction.
+
+        Returns the contributions (units, K) of units, whose sums of squares are the variances (CR2); the
+        further variances (K,) of labels that were not seen; and the variances (K,) of one document.
+
+        Labels of a class may all have one score: shrink as `moments_of` does, by the number of labels that
+        equal probabilities would give, since the documents that the scores miss may be rarely labeled.
+        """
+        value = self.score @ direction
+        means = direction @ self.confusion
+        own = value - means[self.label]
+        spared = self.spared if within else np.ones(len(own))
+        every = self.weight / self.weight.sum()
+        sums = np.zeros((len(self.units), self.width))
+        unseen, variance = np.zeros(self.width), np.zeros(self.width)
+        for k in range(self.width):
+            inside = self.label == k
+            spread = float(every @ (value - means[k]) ** 2)
+            held = np.bincount(self.code[inside], self.part[inside], len(self.units))
+            error = np.sqrt(spared) * self.part * own * inside
+            prior = PRIOR / (PRIOR + len(own) * float(every[inside].sum()))
+            outside = np.sqrt(np.maximum(1 - held, 1e-12))
+            sums[:, k] = math.sqrt(1 - prior) * np.bincount(self.code, error, len(self.units)) / outside
+            further = 1 / PRIOR + 1 / self.effective[k]
+            unseen[k] = prior**2 * float(every @ spared) * spread * further
+            alone = float(self.part[inside] @ own[inside] ** 2)
+            variance[k] = (1 - prior) * alone + prior * spread
+        return sums, unseen, variance
+
+    def tells_apart(self, within: bool) -> bool:
+        """Return whether the smallest singular value of the confusion matrix is significantly above 0."""
+        left, values, right = np.linalg.svd(self.confusion)
+        sums, unseen, _ = self.errors(left[:, -1], within)
+        variances = right[-1] ** 2 * ((sums**2).sum(axis=0) + unseen)
+        freedom = _freedom(variances, np.maximum(self.effective - 1, EQUAL))
+        return bool(
+            values[-1] > max(EQUAL, critical_value(APART, freedom, "two-sided") * variances.sum() ** 0.5)
         )
-        shares += [
-            ShiftedShare(
-                group=name,
-                label=names[k],
-                documents=len(documents),
-                labels=len(used.label),
-                rates="pooled" if pooled else "own",
-                share=one,
-                few_warning=few,
-            )
-            for k, one in enumerate(found_shares)
-        ]
-    return LabelShift(
-        method=method,
-        documents=count,
-        labelled=len(rows),
-        clusters=None if cluster is None else number,
-        population=population,
-        level=level,
-        shares=tuple(shares),
-    )
 
 
-def _probabilities(values: ArrayLike) -> Floats:
-    try:
-        score = np.asarray(values, np.float64)
-    except (TypeError, ValueError):
-        score = np.zeros(0)
-    if score.ndim != 2 or score.shape[1] < 2:
-        message = "the probabilities are not a table of numbers, with one column per class"
-        raise InputError(message, "pass an array of documents by classes", code="parameter")
-    missing = np.flatnonzero(~np.isfinite(score).all(axis=1))
-    if len(missing):
-        message = f"a probability of row {missing[0]} is missing or infinite"
-        raise InputError(message, "drop the row, or predict it again", code="class-sum", row=int(missing[0]))
-    wrong = np.flatnonzero((score < 0).any(axis=1) | (np.abs(score.sum(axis=1) - 1) > 0.01))
-    if len(wrong):
-        message = f"the probabilities of row {wrong[0]} are negative, or do not add up to 1"
-        raise InputError(message, "pass one probability per class", code="class-sum", row=int(wrong[0]))
-    normal: Floats = score / score.sum(axis=1, keepdims=True)
-    return normal
+def _freedom(variances: Floats, freedom: Floats) -> float:
+    """Return Satterthwaite's degrees of freedom of a sum of variances, at least 1."""
+    total = float(variances.sum())
+    if not total:
+        return max(1.0, float(freedom.min()))
+    return min(1e9, max(1.0, total**2 / float((variances**2 / freedom).sum())))
 
 
-def _classes(labels: ArrayLike, width: int) -> Integers:
-    try:
-        label = np.asarray(labels, np.float64)
-    except (TypeError, ValueError):
-        message, hint = "the labels are no numbers", f"give positions from 0 to {width - 1}"
-        raise InputError(message, hint, code="label-value") from None
-    wrong = np.flatnonzero(~((label >= 0) & (label < width) & (label == np.round(label))))
-    if len(wrong):
-        message = f"the label {label[wrong[0]]:g} is no class"
-        hint = f"give positions from 0 to {width - 1}"
-        raise InputError(message, hint, code="label-value", row=int(wrong[0]))
-    return label.astype(np.int64)
+def _by_confusion(
+    source: _Source, sample: Sample, within: bool, clustered: bool, corpus: bool, level: float
+) -> Quantity:
+    """Solve for the proportions of which the mean scores are a mixture, and invert tests of them."""
+    from scipy.optimize import brentq
 
+    assert sample.classes is not None
+    classes, size = sample.classes, len(sample.score)
+    place = classes.place
+    inverse = np.linalg.inv(source.confusion)
+    direction = inverse[place]
+    value = classes.score @ direction
+    shares = inverse @ classes.score.mean(axis=0)
+    share = float(shares[place])
+    if source.effective.min() < 1 + EQUAL:
+        return Quantity(share, reason=ONE_SIDED)
+    sums, unseen, variance = source.errors(direction, within)
+    others = np.clip(shares, 0, None)
+    others[place] = 0.0
+    others = others / others.sum() if others.sum() > EQUAL else (np.arange(source.width) != place) / 1.0
+    others = others / others.sum()
+    of_clusters = 0.0  # observed variance of the mean score, by clusters
+    units = 0
+    if clustered and classes.unit is not None and not (within and corpus):
+        _, code = np.unique(classes.unit, return_inverse=True)
+        units = int(code.max()) + 1
+        of_clusters = float((np.bincount(code, value - value.mean()) ** 2).sum()) / size**2
+        of_clusters *= units / max(1, units - 1)
+    # The documents are further draws, except those among the labeled documents.
+    own = np.bincount(classes.label, minlength=source.width)
+    drawn = np.zeros(source.width) if within else variance * (1 - 2 * own / source.count) / size
 
-def _estimate(
-    source: _Source, score: Floats, unit: Integers, method: str, corpus: bool, clustered: bool, level: float
-) -> tuple[list[Quantity], str | None]:
-    """Return the proportion of each class in one group, and a warning of few labels."""
-    width, kinds = score.shape[1], source.kinds
-    if (kinds < FEWEST - 1e-9).any():
-        return [Quantity(None, reason=NO_LABELS)] * width, None
-    solution = (_by_confusion if method == "confusion" else _by_likelihood)(source, score)
-    if solution is None:
-        return [Quantity(None, reason=UNKNOWN)] * width, None
-    least = float(kinds.min())
-    few = None
-    if least < ENOUGH - 1e-9:
-        few = f"the labels of a class count as {least:.1f} equal ones, fewer than {ENOUGH}: {NARROW}"
-    inside = np.clip(solution.share, 0, None)
-    inside = inside / inside.sum()
-    both = np.concatenate([source.unit, unit])
-    names, code = np.unique(both, return_inverse=True)
-    # The mean over the units of a class has one degree of freedom less.
-    larger = np.sqrt(kinds / (kinds - 1))[source.label]
-    of_labels = sums_of(solution.of_labels * larger[:, None], code[: len(source.unit)], len(names))
-    of_documents = sums_of(solution.of_documents, code[len(source.unit) :], len(names))
-    units = len(np.unique(unit))
-    if clustered:
-        of_documents *= math.sqrt(units / max(1, units - 1))
-    whole = of_labels + of_documents
-    variance, alone = (whole**2).sum(axis=0), (of_labels**2).sum(axis=0)
-    if corpus:  # the proportions in the corpus vary less from their estimate than those of more documents
-        variance = np.maximum(variance - inside * (1 - inside) / len(score), alone)
-    freedom = _freedom(source, solution, variance, alone, units if clustered else 0)
-    found = []
-    for k in range(width):
-        half = critical_value(level, float(freedom[k]), "two-sided") * math.sqrt(float(variance[k]))
-        low, high = solution.share[k] - half, solution.share[k] + half
-        if low - half > 1 or high + half < 0:
-            found.append(Quantity(None, reason=OUTSIDE))
-            continue
-        low, high = min(low, 1 - half / 2), max(high, half / 2)  # the estimate of a class without documents
-        found.append(Quantity(float(inside[k]), max(0.0, float(low)), min(1.0, float(high))))
-    return found, few
+    def noise(at: float) -> tuple[float, Floats]:
+        """Return the variance at a proportion, and its parts: of each class of labels, and of clusters."""
+        mixed = (1 - at) * others
+        mixed[place] = at
+        joint = sums @ mixed
+        labels = float(joint @ joint) + float(mixed**2 @ unseen)
+        composition = at * (1 - at) / size
+        documents = max(0.0, float(mixed @ drawn)) + (0.0 if corpus else composition)
+        further = max(0.0, of_clusters - (composition if corpus else 0.0) - documents)
+        each = mixed**2 * ((sums**2).sum(axis=0) + unseen)
+        return labels + documents + further, np.append(each, further)
 
+    inside = min(1.0, max(0.0, share))
+    freedom = _freedom(noise(inside)[1], np.append(source.effective - 1, max(1, units - 1)))
+    critical = critical_value(level, freedom, "two-sided")
 
-def _freedom(source: _Source, solution: _Solution, variance: Floats, alone: Floats, units: int) -> Floats:
-    """Return Satterthwaite's degrees of freedom (K,) of the variances."""
-    inverse, kinds = np.zeros(len(variance)), source.kinds
-    for k in range(len(kinds)):
-        part = (solution.of_labels[source.label == k] ** 2).sum(axis=0)
-        inverse += part**2 / max(1e-9, kinds[k] - 1)
-    if units:
-        inverse += np.maximum(0, variance - alone) ** 2 / max(1, units - 1)
-    freedom: Floats = np.maximum(1.0, variance**2 / np.maximum(inverse, 1e-300))
-    return np.minimum(freedom, 1e9)
+    def excess(at: float) -> float:
+        return abs(share - at) - critical * math.sqrt(noise(at)[0])
 
-
-def _by_confusion(source: _Source, score: Floats) -> _Solution | None:
-    """Solve for the proportions of which the mean probabilities are a mixture (Lipton et al. 2018)."""
-    width = score.shape[1]
-    confusion = np.empty((width, width))
-    part = np.empty(len(source.label))
-    for k in range(width):
-        inside = source.label == k
-        part[inside] = source.weight[inside] / source.weight[inside].sum()
-        confusion[:, k] = part[inside] @ source.score[inside]
-    if np.linalg.svd(confusion, compute_uv=False)[-1] < ALIKE:
-        return None
-    inverse = np.linalg.inv(confusion)
-    mean = score.mean(axis=0)
-    share = inverse @ mean
-    inside_share = np.clip(share, 0, 1)
-    scale = part * inside_share[source.label]
-    of_labels = -scale[:, None] * ((source.score - confusion[:, source.label].T) @ inverse.T)
-    return _Solution(share, of_labels, (score - mean) @ inverse.T / len(score))
+    if excess(inside) > 0:
+        return Quantity(None, reason=OUTSIDE)
+    low = brentq(excess, 0.0, inside) if excess(0.0) > 0 else 0.0
+    high = brentq(excess, inside, 1.0) if excess(1.0) > 0 else 1.0
+    return Quantity(share, low, high)
 
 
 def _softmax(logits: Floats) -> Floats:
@@ -359,8 +312,17 @@ def _recalibrated(source: _Source) -> tuple[Floats, Floats]:
     return theta, (weight[:, None] * parts(theta)[0]) @ np.linalg.inv(information)
 
 
-def _by_likelihood(source: _Source, score: Floats) -> _Solution | None:
-    """Maximize the likelihood of the proportions (Saerens et al. 2002), with recalibrated probabilities."""
+@dataclass(frozen=True)
+class _Solution:
+    """Proportions (K,), and the contributions of labels (n, K) and of documents (N, K) to their errors."""
+
+    share: Floats
+    of_labels: Floats
+    of_documents: Floats
+
+
+def _maximum(source: _Source, score: Floats) -> _Solution | None:
+    """Maximize the likelihood of the proportions, with recalibrated scores; None if there is no maximum."""
     theta, of_theta = _recalibrated(source)
     log_source = np.log(np.maximum(source.score, SMALLEST))
     log_score = np.log(np.maximum(score, SMALLEST))
@@ -373,8 +335,7 @@ def _by_likelihood(source: _Source, score: Floats) -> _Solution | None:
         return ratio, prior
 
     ratio, prior = ratios(theta)
-    share = maximum_likelihood_shares(ratio)
-    share = _beyond(ratio, share)
+    share = _beyond(ratio, maximum_likelihood_shares(ratio))
 
     def equation(values: Floats) -> Floats:
         each: Floats = (values[:, :-1] - values[:, -1:]) / (values @ share)[:, None]
@@ -382,9 +343,10 @@ def _by_likelihood(source: _Source, score: Floats) -> _Solution | None:
 
     each = equation(ratio)
     information = each.T @ each / len(score)
-    if np.linalg.eigvalsh(information)[0] < ALIKE**2:
+    if np.linalg.eigvalsh(information)[0] < ALIKE:
         return None
     inverse = np.linalg.inv(information)
+    inverse = np.append(inverse, -inverse.sum(axis=1, keepdims=True), axis=1)
     # Derivatives of the equation by the recalibration, and by the class frequencies of the source.
     step = 1e-5
     by_theta = [
@@ -397,12 +359,47 @@ def _by_likelihood(source: _Source, score: Floats) -> _Solution | None:
     ]
     of_prior = part[:, None] * (_softmax(_logits(log_source, theta)) - prior)
     of_labels = (of_theta @ np.array(by_theta) + of_prior @ np.array(by_prior)) @ inverse
-    of_documents = (each - each.mean(axis=0)) @ inverse / len(score)
+    return _Solution(share, of_labels, (each - each.mean(axis=0)) @ inverse / len(score))
 
-    def completed(values: NDArray[Any]) -> Floats:
-        return np.concatenate([values, -values.sum(axis=1, keepdims=True)], axis=1)
 
-    return _Solution(share, completed(of_labels), completed(of_documents))
+def _by_likelihood(
+    source: _Source, sample: Sample, period: str, clustered: bool, corpus: bool, level: float
+) -> Quantity:
+    """Return the maximum of the likelihood, with an interval by the delta method."""
+    assert sample.classes is not None
+    classes = sample.classes
+    assert classes.unit is not None
+    if period not in classes.solved:
+        classes.solved[period] = _maximum(source, classes.score)
+    solution = classes.solved[period]
+    if solution is None:
+        return Quantity(None, reason=UNKNOWN)
+    place, size = classes.place, len(classes.score)
+    # The mean over the units of a class has one degree of freedom less.
+    larger = np.sqrt(source.effective / np.maximum(source.effective - 1, EQUAL))[source.label]
+    of_labels = larger * solution.of_labels[:, place]
+    units, code = np.unique(np.concatenate([source.unit, classes.unit]), return_inverse=True)
+    sums = np.bincount(code[: len(source.unit)], of_labels, len(units))
+    alone = float(sums @ sums)
+    clusters = len(np.unique(classes.unit)) if clustered else 0
+    scale = math.sqrt(clusters / max(1, clusters - 1)) if clustered else 1.0
+    sums += scale * np.bincount(code[len(source.unit) :], solution.of_documents[:, place], len(units))
+    variance, value = float(sums @ sums), float(solution.share[place])
+    inside = np.clip(solution.share, 0, None)
+    estimate = float(inside[place] / inside.sum())
+    if corpus:  # the proportions in the corpus vary less from their estimate than those of more documents
+        variance = max(variance - estimate * (1 - estimate) / size, alone)
+    of_class = np.bincount(source.label, of_labels**2, source.width)
+    further = max(0.0, variance - alone) if clustered else 0.0
+    freedom = np.maximum(np.append(source.effective - 1, max(1, clusters - 1)), EQUAL)
+    inverse_freedom = float((np.append(of_class, further) ** 2 / freedom).sum())
+    number = min(1e9, max(1.0, variance**2 / max(inverse_freedom, 1e-300)))
+    half = critical_value(level, number, "two-sided") * math.sqrt(variance)
+    low, high = value - half, value + half
+    if low - half > 1 or high + half < 0:
+        return Quantity(None, reason=OUTSIDE)
+    low, high = min(low, 1 - half / 2), max(high, half / 2)  # the estimate of a class without documents
+    return Quantity(estimate, max(0.0, low), min(1.0, high))
 
 
 def maximum_likelihood_shares(ratio: Floats) -> Floats:

@@ -21,7 +21,7 @@ from calibrant.cli.options import Printing, command_line, printing
     "calibrant.estimation.verbs:estimate",
     leave=("predictions", "by", "output"),
     labels="FILE",
-    methods=click.Choice(["all", "uncorrected", "labels", "ppi", "ppi++", "dsl", "prior-shift"]),
+    methods=click.Choice(["all", "uncorrected", "labels", "ppi", "ppi++", "dsl", "prior-shift", "em"]),
     population=click.Choice(["corpus", "superpopulation"]),
     sampling=click.Choice(["detect", "fixed", "independent"]),
     label_range=click.Tuple([float, float]),
@@ -59,7 +59,7 @@ def command(predictions: str, printing: Printing, **options: Any) -> None:
 
     output = options.pop("output")
     if output is None or not output.lower().endswith((".html", ".htm")):
-        printing.show(estimate(predictions, command=command_line(), output=output, **options))
+        printing.show(estimate(predictions, command=command_line(), output=output, **options), wrote=[output])
         return
     from calibrant.estimation.pages.estimate_page import EstimatePage
     from calibrant.pages.report_page import check_page, write
@@ -67,4 +67,4 @@ def command(predictions: str, printing: Printing, **options: Any) -> None:
     check_page(output)
     record = estimate(predictions, command=command_line(), **options)
     write(output, EstimatePage.of(record))
-    printing.show(record)
+    printing.show(record, wrote=[output])

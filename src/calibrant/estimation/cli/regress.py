@@ -46,4 +46,4 @@ def command(predictions: str, printing: Printing, **options: Any) -> None:
     output, steps = options["output"], []
     if output is not None:
         steps = [f"regress the column corrected of {shlex.quote(output)} with OLS in R, Stata or statsmodels"]
-    printing.show(record, steps=steps)
+    printing.show(record, steps=steps, wrote=[output])

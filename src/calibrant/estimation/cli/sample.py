@@ -40,4 +40,4 @@ def command(documents: str, output: str, printing: Printing, **options: Any) -> 
 
     record = sample(documents, output, **options)
     estimate = f"calibrant estimate {shlex.quote(documents)} --labels {shlex.quote(output)}"
-    printing.show(record, steps=[f"{estimate}    when {output} has a column label"])
+    printing.show(record, steps=[f"{estimate}    when {output} has a column label"], wrote=[output])

@@ -33,7 +33,7 @@ class CorrectedMean(Record, frozen=True, kw_only=True):
     """Proportion of documents, and their number, by one method, in one period."""
 
     period: Annotated[str, name("Period", "Period; all for all documents together, which come first.")]
-    method: Annotated[str, name("Method", "Method: uncorrected, labels, ppi, ppi++, dsl or prior-shift.")]
+    method: Annotated[str, name("Method", "Method: uncorrected, labels, ppi, ppi++, dsl, prior-shift or em.")]
     documents: Annotated[int, number("Documents", "Documents of the period.", group=DATA, headline=True)]
     labelled: Annotated[int, number("Labeled", "Documents with a label.", group=DATA, headline=True)]
     effective: Annotated[
@@ -70,8 +70,8 @@ class CorrectedMean(Record, frozen=True, kw_only=True):
         float | None,
         number(
             "Weight",
-            "Weight of the scores: 0 ignores them, and 1 is that of ppi and dsl. Null for uncorrected and "
-            "prior-shift.",
+            "Weight of the scores: 0 ignores them, and 1 is that of ppi and dsl. Null for uncorrected, "
+            "prior-shift and em.",
             group=DATA,
             digits=2,
         ),
@@ -91,11 +91,19 @@ class CorrectedMean(Record, frozen=True, kw_only=True):
             short="simultaneous",
         ),
     ] = None
+    rates: Annotated[
+        str | None,
+        name(
+            "Error rates",
+            "Labels from which prior-shift and em take the errors of the scores: own, those of the period; "
+            "pooled, all, which assumes that all periods have the same. Null for other methods.",
+        ),
+    ] = None
     few_warning: Annotated[str | None, warning("Few labels are positive, or few are negative.")] = None
     clusters_warning: Annotated[str | None, warning("The labels come from few effective clusters.")] = None
     dominant_warning: Annotated[str | None, warning("One cluster has most of the labels.")] = None
     shift_warning: Annotated[
-        str | None, warning("Error rates of periods, which prior-shift takes as equal, may differ.")
+        str | None, warning("Error rates of periods, which prior-shift and em take as equal, may differ.")
     ] = None
     weight_warning: Annotated[str | None, warning("The scores have weight 0.")] = None
     uncorrected_warning: Annotated[str | None, warning("Labels contradict the mean score.")] = None
@@ -191,10 +199,12 @@ class CorrectedCounts(Record, frozen=True, kw_only=True):
     ] = None
 
     def to_tables(self) -> tuple[Table, ...]:
-        """Return the tables, without the column of classes if there is only one outcome."""
-        if any(one.outcome is not None for one in self.estimates):
-            return super().to_tables()
-        return tuple(_without(table, "outcome") for table in super().to_tables())
+        """Return the tables, without the columns of classes and error rates if all are empty."""
+        tables = super().to_tables()
+        for column in ("outcome", "rates"):
+            if all(getattr(one, column) is None for one in self.estimates):
+                tables = tuple(_without(table, column) for table in tables)
+        return tables
 
     def main_tables(self) -> tuple[Table, ...]:
         """Return the estimates of the reported method, and the differences and trends."""

@@ -13,6 +13,7 @@ from calibrant.estimation.estimating import corrected_counts
 from calibrant.estimation.files import whole_groups
 from calibrant.estimation.results import CorrectedCounts
 from calibrant.estimation.selection import check_inclusion
+from calibrant.estimation.shifted_shares import SHIFTS
 from calibrant.estimation.verbs.groups import groups_of_table, is_length, roles_of
 from calibrant.estimation.verbs.outcomes import Asked, Outcome, read_outcome
 from calibrant.estimation.verbs.written import check_written, write_output
@@ -150,6 +151,9 @@ def estimate(
         Role("round", "finite", round, needed=False),
     ]
     documents = [items, *time_roles, Role("weight", "finite", weight, needed=False)]
+    shifts = {"all", *SHIFTS} & set([methods] if isinstance(methods, str) else methods or ())
+    if shifts and (cluster or "cluster") in table.columns:
+        documents.append(Role("cluster", column=cluster, needed=False))
     found = read_outcome(
         table,
         labels,
@@ -163,6 +167,8 @@ def estimate(
     if drawn and "stratum" in labeled:
         _check_strata(labeled)
     rows = labeled_rows(labeled, scored, alone=alone)
+    if "cluster" in scored:
+        _check_clusters(scored, labeled, rows)
     length = next((one for one in names if is_length(one, table, time)), None)
     groups = groups_of_table(scored, length, date_format)
     given: dict[str, Any] = {
@@ -172,6 +178,7 @@ def estimate(
         "strata": labeled.texts("stratum") if drawn and "stratum" in labeled else None,
         "rounds": labeled.get("round") if drawn else None,
         "clusters": labeled.texts("cluster") if "cluster" in labeled else None,
+        "document_clusters": scored.texts("cluster") if "cluster" in scored else None,
         "population": population,
         "sampling": sampling,
         "level": level,
@@ -234,6 +241,16 @@ def _check_columns(scored: FoundColumns, labels: FoundColumns) -> None:
             check_inclusion(probability, "the inclusion probability of a labeled document is {probability:g}")
         except InputError as error:
             raise labels.placed(error, part=INCLUSION) from None
+
+
+def _check_clusters(scored: FoundColumns, labels: FoundColumns, rows: Integers) -> None:
+    """Raise if a labeled document has another cluster in the table of scores."""
+    pairs = zip(scored.texts("cluster")[rows], labels.texts("cluster"), strict=True)
+    for row, (one, other) in enumerate(pairs):
+        if one != other:
+            message = f"the cluster is {shown(other)}, and {shown(one)} in {scored.table.name}"
+            hint = "write the same cluster in both tables"
+            raise labels.error(row, message, hint, "parameter", part="cluster")
 
 
 def _whole_groups(scored: FoundColumns, labels: FoundColumns, rows: Integers) -> str | None:

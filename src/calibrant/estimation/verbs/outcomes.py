@@ -14,6 +14,7 @@ from calibrant.estimation.classes import class_scores, codes_of_classes, correct
 from calibrant.estimation.estimating import corrected_counts
 from calibrant.estimation.means import corrected_means
 from calibrant.estimation.results import CorrectedCounts
+from calibrant.estimation.shifted_shares import SHIFTS
 from calibrant.exceptions import InputError
 from calibrant.io.roles import FoundColumns, Role, read, read_table
 from calibrant.io.tables import Table, listed
@@ -66,13 +67,18 @@ class Outcome:
 
     def estimate(self, methods: Any, weights: Any, given: dict[str, Any]) -> CorrectedCounts:
         """Return the estimates by the methods of this outcome."""
+        if weights is not None:
+            _check_methods(methods, "weighted documents")
+            given = {name: value for name, value in given.items() if name != "document_clusters"}
         if self.outcome == "classes":
             return corrected_classes(
                 self.score, labels=self.label, classes=self.classes, methods=methods, weights=weights, **given
             )
         if self.outcome == "binary" and weights is None:
             return corrected_counts(self.score, labels=self.label, methods=methods, **given)
-        _check_methods(methods, "graded labels" if self.outcome == "grades" else "weighted documents")
+        if self.outcome == "grades":
+            _check_methods(methods, "graded labels")
+            given = {name: value for name, value in given.items() if name != "document_clusters"}
         return corrected_means(
             self.score,
             labels=self.label,
@@ -84,9 +90,9 @@ class Outcome:
 
 
 def _check_methods(methods: Any, what: str) -> None:
-    if "prior-shift" in ([methods] if isinstance(methods, str) else list(methods or ())):
-        hint = "leave out prior-shift"
-        raise InputError(f"prior-shift has no estimate for {what}", hint, code="parameter")
+    for method in [methods] if isinstance(methods, str) else list(methods or ()):
+        if method in SHIFTS:
+            raise InputError(f"{method} has no estimate for {what}", f"leave out {method}", code="parameter")
 
 
 def read_outcome(

@@ -16,7 +16,9 @@ from calibrant.estimation.files import check_output
 from calibrant.estimation.results import CorrectedCounts, CorrectedMean
 from calibrant.estimation.sampling import EQUAL
 from calibrant.estimation.selection import checked_sample, codes_of
+from calibrant.estimation.shifted_shares import SHIFTS
 from calibrant.estimation.verbs.outcomes import INCLUSION, Outcome
+from calibrant.exceptions import InputError
 from calibrant.io.variables import write_columns
 
 FIGURES = (".svg", ".png", ".pdf")
@@ -74,8 +76,16 @@ def corrected(
     The corrected outcome is the weighted score, plus label minus weighted score of a labeled document, over
     its probability of being labeled. Its mean over a group, or over all documents without groups, is the
     estimate of the reported method (Egami et al. 2023).
+
+    Raises
+    ------
+    InputError
+        If the method has no corrected outcome of a document.
     """
     method = result.reported or result.estimates[-1].method
+    if method in ("uncorrected", *SHIFTS):
+        hint = "write a figure, or choose another method, such as ppi++"
+        raise InputError(f"{method} has no corrected outcome of a document", hint, code="parameter")
     code = np.zeros(len(found.scored.rows), np.int64) if groups is None else groups.code
     names = ("all",) if groups is None else groups.names
     survey = found.scored.get("weight")

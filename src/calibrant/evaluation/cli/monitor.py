@@ -41,5 +41,4 @@ def command(predictions: str, output: str | None, printing: Printing, **options:
     from calibrant.evaluation.verbs.monitoring import monitor
 
     monitoring = monitor(predictions, output=output, columns=columns_of(options), **options)
-    wrote = [] if output is None else [f"Wrote {output}"]
-    printing.show(monitoring, lambda lines: [*lines, *wrote])
+    printing.show(monitoring, wrote=[output])

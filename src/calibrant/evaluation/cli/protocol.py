@@ -59,4 +59,4 @@ def command(
         record = protocol(file, progress=progress, command=command_line())
         progress("drawing")
         write(output, protocol_page(record, title=title))
-    printing.show(record, lambda lines: [*lines, "", f"Wrote {output}"])
+    printing.show(record, wrote=[output])

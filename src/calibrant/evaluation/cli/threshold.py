@@ -61,7 +61,7 @@ def command(
     how many labels it takes. calibrant apply decides with the saved file: accept, refuse or person.
     """
     named = columns_of(options)
-    wrote = [] if output is None else ["", f"Wrote {output}: the answers for a person"]
+    wrote = [] if output is None else [f"{output}: the answers for a person"]
     context = click.get_current_context()
 
     def refuse(names: tuple[str, ...], told: str) -> None:
@@ -75,7 +75,7 @@ def command(
 
         refuse(WITH_RISK, "{} requires --risk.")
         selection = threshold(predictions, output=output, columns=named, **options)
-        printing.show(selection, lambda lines: [f"{predictions}:", "", *lines, *wrote])
+        printing.show(selection, lambda lines: [f"{predictions}:", "", *lines], wrote=wrote)
         return
     from calibrant.evaluation.verbs.guaranteeing import guaranteed_threshold
 
@@ -85,7 +85,7 @@ def command(
     )
     steps = []
     if record.saved is not None:
-        wrote += ["", f"Wrote {record.saved}: the thresholds"]
+        wrote.append(f"{record.saved}: the thresholds")
         scores = spelled(named, ("form", "score"))
         steps = [f"calibrant apply {shlex.quote(record.saved)} NEW{scores} -o OUT    decide on new rows"]
-    printing.show(record, lambda lines: [f"{predictions}:", "", *lines, *wrote], steps=steps)
+    printing.show(record, lambda lines: [f"{predictions}:", "", *lines], steps=steps, wrote=wrote)

@@ -77,4 +77,4 @@ def command(documents: str, workers: int | None, printing: Printing, **options: 
         f"calibrant events table {store} --by year    counts with intervals",
         f"calibrant events uncertain {store}    documents near 50 %",
     ]
-    printing.show(extraction, steps=steps)
+    printing.show(extraction, steps=steps, wrote=[extraction.store])

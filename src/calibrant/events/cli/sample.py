@@ -46,4 +46,5 @@ def command(store: str, output: str, printing: Printing, **options: Any) -> None
     read = f"calibrant explore {shlex.quote(store)} --readings {shlex.quote(output)}"
     if options["documents"] is None:  # the store has no texts of documents that cannot count
         read += " --documents DOCS"
-    printing.show(record, steps=[f"{read}    read them in a browser", f"{table}    the corrected counts"])
+    steps = [f"{read}    read them in a browser", f"{table}    the corrected counts"]
+    printing.show(record, steps=steps, wrote=[output])

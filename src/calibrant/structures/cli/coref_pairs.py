@@ -44,4 +44,4 @@ def command(posteriors: str, output: str, printing: Printing, **options: Any) ->
         f"calibrant measure {table}    calibration of the pairs, documents as units",
         f"calibrant report {table} -o report.html    the same as a page with figures",
     ]
-    printing.show(written, steps=steps if written.labelled else (), err=output == "-")
+    printing.show(written, steps=steps if written.labelled else (), wrote=[output], err=output == "-")

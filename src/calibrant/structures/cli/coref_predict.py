@@ -50,4 +50,4 @@ def command(model: str, text: str, output: str, printing: Printing, **options: A
         f"calibrant coref eval {posteriors}{'' if written.labelled else ' FILE'}    scores and calibration"
         + ("" if written.labelled else " with the gold entities of FILE"),
     ]
-    printing.show(written, steps=steps, err=output == "-")
+    printing.show(written, steps=steps, wrote=[output], err=output == "-")

@@ -50,5 +50,7 @@ def command(train: tuple[str, ...], printing: Printing, **options: Any) -> None:
         _, training = train_coreference(list(train), progress=progress, **options)
     model = shlex.quote(training.output or "MODEL")
     printing.show(
-        training, steps=[f"calibrant coref eval {model} FILE    scores and calibration on another text"]
+        training,
+        wrote=[training.output],
+        steps=[f"calibrant coref eval {model} FILE    scores and calibration on another text"],
     )

@@ -44,4 +44,4 @@ def command(model: str, text: str, output: str, printing: Printing, **options: A
     steps = [
         f"calibrant parse eval {shlex.quote(model)} GOLD{tagger}    attachment and calibration on gold trees"
     ]
-    printing.show(written, steps=steps, err=output == "-")
+    printing.show(written, steps=steps, wrote=[output], err=output == "-")

@@ -53,6 +53,7 @@ def command(train: tuple[str, ...], printing: Printing, **options: Any) -> None:
     tagger = "" if training.tagger is None else f" --tagger {shlex.quote(training.tagger)}"
     printing.show(
         training,
+        wrote=[training.output],
         steps=[
             f"calibrant parse eval {model} FILE{tagger}    attachment and calibration on another text",
             f"calibrant parse predict {model} FILE{tagger} -o trees.conllu    trees of another text",

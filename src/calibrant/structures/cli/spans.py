@@ -57,4 +57,4 @@ def command(predicted: str, gold_table: str | None, output: str, printing: Print
         f"calibrant measure {table}{view}    calibration of the spans that the model outputs",
         f"calibrant report {table}{view} -o report.html    the same as a page with figures",
     ]
-    printing.show(matched, steps=steps, err=output == "-")
+    printing.show(matched, steps=steps, wrote=[output], err=output == "-")

@@ -49,4 +49,4 @@ def command(
         f"calibrant measure {table} --view pooled    calibration of all tags together",
         f"calibrant report {table} --view pooled -o report.html    the same as a page with figures",
     ]
-    printing.show(written, steps=steps if written.labelled else (), err=output == "-")
+    printing.show(written, steps=steps if written.labelled else (), wrote=[output], err=output == "-")

@@ -74,7 +74,9 @@ def command(train: str, dev: str | None, workers: int, printing: Printing, **opt
         _, training = train_tagger(train, dev, progress=progress, executor=executor, **options)
     model = shlex.quote(training.output or "MODEL")
     printing.show(
-        training, steps=[f"calibrant tag eval {model} FILE    accuracy and calibration on another text"]
+        training,
+        wrote=[training.output],
+        steps=[f"calibrant tag eval {model} FILE    accuracy and calibration on another text"],
     )
 
 

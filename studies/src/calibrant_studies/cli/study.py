@@ -113,7 +113,7 @@ def command(
         from calibrant_studies import _base
 
         for path in _base.save(found, study.figures(found), output):
-            click.echo(f"wrote {path}", err=True)
+            click.echo(f"Wrote {path}", err=True)
     printing.show(found, lambda _: _lines(found), whole=True)
 
 
