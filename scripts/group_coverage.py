@@ -126,7 +126,7 @@ def count(hits: Hits, found: CorrectedCounts, means: Floats) -> None:
     joint, of = True, [one for one in found.differences if one.method == "ppi++"]
     for each in of:
         aim = float(means[int(each.first)] - means[int(each.second)])
-        add(hits, "difference", each.difference, aim, each.few_warning is not None)
+        add(hits, "difference", each.difference, aim, False)
         ends = each.simultaneous or each.difference
         joint = joint and ends.low is not None and ends.high is not None and ends.low <= aim <= ends.high
     if of:
@@ -136,7 +136,7 @@ def count(hits: Hits, found: CorrectedCounts, means: Floats) -> None:
         known = [int(one.period) for one in rows if one.share.low is not None]
         aim = float(np.polyfit(known, means[known], 1)[0])
         if line.method == "ppi++":
-            add(hits, "trend", line.slope, aim, line.few_warning is not None)
+            add(hits, "trend", line.slope, aim, False)
 
 
 def published(hits: Hits, corpus: Corpus, means: Floats) -> None:
