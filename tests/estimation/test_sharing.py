@@ -37,8 +37,8 @@ def test_equal_weights_of_documents_change_no_interval() -> None:
     for one, other in zip(plain.estimates, twice.estimates, strict=True):
         assert ends(one.share) == pytest.approx(ends(other.share))
         assert 2 * float(one.count) == pytest.approx(other.count.estimate)
-    for one, other in zip(plain.differences, twice.differences, strict=True):
-        assert ends(one.difference) == pytest.approx(ends(other.difference))
+    for pair in zip(plain.differences, twice.differences, strict=True):
+        assert ends(pair[0].difference) == pytest.approx(ends(pair[1].difference))
 
 
 def test_intervals_of_weighted_groups_cover_with_few_labels_of_a_kind() -> None:

@@ -344,10 +344,11 @@ def _compared(
         sums = _influences(samples, factor, study.whole)
         parts = []
         for number, (row, sums_of) in enumerate(zip(rows, sums, strict=True), 1):
-            one, part, place = samples[number - 1], None, number - 1
+            one, part = samples[number - 1], None
             if shared is not None and _ends(shared, number, method) is not None:
-                values = (each[place] for each in (shared.below, shared.above, shared.error, shared.freedom))
-                part = Part(float(row.share), *map(float, values), sums_of)
+                arrays = shared.below, shared.above, shared.error, shared.freedom
+                below, above, error, freedom = (float(values[number - 1]) for values in arrays)
+                part = Part(float(row.share), below, above, error, freedom, sums_of)
             elif row.share.low is not None:
                 share = _proportion(one, [one], method, replace(study, normal=True))
                 part = part_of(share, study.level, row.effective or 2.0, sums_of)
