@@ -1,22 +1,29 @@
 """Measure the coverage of estimates of classes, grades, groups, differences and trends, for the guide.
 
-python scripts/group_coverage.py [CORPORA]     writes docs/studies/group_coverage.md
+python scripts/group_coverage.py [CORPORA [SEED]]     writes docs/studies/group_coverage.md
 
-Corpora of 6,000 documents, of which some are labeled; 200 corpora per cell, seed 0.
+Corpora of 6,000 documents, of which some are labeled; 200 corpora per cell, seed 0. Two processes take about
+20 minutes. Intervals are kept in build/group_coverage/SEED.jsonl, from where a later run continues; delete
+the file after a change of the estimates.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
+from scipy.stats import binom
 
 from calibrant.estimation import (
     CorrectedCounts,
@@ -27,16 +34,21 @@ from calibrant.estimation import (
     corrected_means,
 )
 
-TARGET = Path(__file__).resolve().parent.parent / "docs" / "studies" / "group_coverage.md"
+ROOT = Path(__file__).resolve().parent.parent
+TARGET = ROOT / "docs" / "studies" / "group_coverage.md"
+STORE = ROOT / "build" / "group_coverage"
+PROCESSES = 2
+BATCH = 20  # corpora of a job
+BAR, HALF = 0.93, 0.5
 DOCUMENTS = 6000
 CORPORA = 200
 GROUPS = 8
 COMPARED: dict[str, Any] = {"methods": ["labels", "ppi++"], "compare": True}
-SIZES = (30, 60, 200, 800)
 Z = 1.959964
 PREDICTIONS = ("good", "useless", "biased in two groups")
 Floats = NDArray[np.float64]
 Hits = dict[str, list[tuple[float, float, float]]]  # covered, width, warned
+Place = tuple[str, ...]  # settings of a cell
 
 
 def new_hits() -> Hits:
@@ -116,7 +128,7 @@ def count(hits: Hits, found: CorrectedCounts, means: Floats) -> None:
     joint, of = True, [one for one in found.differences if one.method == "ppi++"]
     for each in of:
         aim = float(means[int(each.first)] - means[int(each.second)])
-        add(hits, "difference", each.difference, aim, each.few_warning is not None)
+        add(hits, "difference", each.difference, aim, False)
         ends = each.simultaneous or each.difference
         joint = joint and ends.low is not None and ends.high is not None and ends.low <= aim <= ends.high
     if of:
@@ -126,7 +138,7 @@ def count(hits: Hits, found: CorrectedCounts, means: Floats) -> None:
         known = [int(one.period) for one in rows if one.share.low is not None]
         aim = float(np.polyfit(known, means[known], 1)[0])
         if line.method == "ppi++":
-            add(hits, "trend", line.slope, aim, line.few_warning is not None)
+            add(hits, "trend", line.slope, aim, False)
 
 
 def published(hits: Hits, corpus: Corpus, means: Floats) -> None:
@@ -176,93 +188,62 @@ def table(title: str, heads: list[str], columns: list[str], cells: list[tuple[li
     return "\n".join(lines) + "\n"
 
 
-def binary_cells(corpora: int, *, clustered: bool) -> list[tuple[list[str], Hits]]:
-    """Binary labels."""
-    cells = []
-    shares = (0.3, 0.1) if clustered else (0.5, 0.3, 0.1, 0.02, 0.005)
-    for share in shares:
-        for predictions in PREDICTIONS:
-            for labels in (200, 800) if clustered else SIZES:
-                rng, hits = np.random.default_rng(0), new_hits()
-                for _ in range(corpora):
-                    one = binary(share, predictions, labels, clustered, rng)
-                    given: dict[str, Any] = {"methods": ["labels", "ppi++"], "compare": True, **one.given}
-                    truth = one.truth[one.rows]
-                    found = corrected_counts(one.score, one.rows, truth, periods=by_time(one), **given)
-                    count(hits, found, one.means())
-                    published(hits, one, one.means())
-                cells.append(([f"{100 * share:g}", predictions, str(labels)], hits))
-    return cells
+def binary_corpus(hits: Hits, place: Place, rng: np.random.Generator, *, clustered: bool = False) -> None:
+    """Count the intervals of one corpus with binary labels."""
+    share, predictions, labels = place
+    one = binary(float(share) / 100, predictions, int(labels), clustered, rng)
+    truth, given = one.truth[one.rows], {**COMPARED, **one.given}
+    count(hits, corrected_counts(one.score, one.rows, truth, periods=by_time(one), **given), one.means())
+    published(hits, one, one.means())
 
 
-def graded_cells(corpora: int) -> list[tuple[list[str], Hits]]:
-    """Grades."""
-    cells = []
-    for kind in ("grades 1 to 5", "skewed, 0 to 1"):
-        for predictions in PREDICTIONS:
-            for labels in SIZES:
-                rng, hits = np.random.default_rng(0), new_hits()
-                for _ in range(corpora):
-                    one = graded(kind, predictions, labels, rng)
-                    ends = (1, 5) if kind.startswith("grades") else (0, 1)
-                    truth, given = one.truth[one.rows], COMPARED
-                    found = corrected_means(
-                        one.score, one.rows, truth, label_range=ends, periods=by_time(one), **given
-                    )
-                    count(hits, found, one.means())
-                    published(hits, one, one.means())
-                cells.append(([kind, predictions, str(labels)], hits))
-    return cells
+def clustered_corpus(hits: Hits, place: Place, rng: np.random.Generator) -> None:
+    """Count the intervals of one corpus whose labels are those of some clusters."""
+    binary_corpus(hits, place, rng, clustered=True)
 
 
-def weighted_cells(corpora: int) -> list[tuple[list[str], Hits]]:
-    """Survey weights with a coefficient of variation of 0.7."""
-    cells = []
-    for share in (0.3, 0.1):
-        for predictions in PREDICTIONS:
-            for labels in SIZES:
-                rng, hits = np.random.default_rng(0), new_hits()
-                for _ in range(corpora):
-                    one = binary(share, predictions, labels, False, rng)
-                    weight = rng.gamma(2, 0.5, DOCUMENTS)
-                    truth, given = one.truth[one.rows], COMPARED
-                    found = corrected_means(
-                        one.score, one.rows, truth, weights=weight, periods=by_time(one), **given
-                    )
-                    count(hits, found, one.means(weight))
-                cells.append(([f"{100 * share:g}", predictions, str(labels)], hits))
-    return cells
+def graded_corpus(hits: Hits, place: Place, rng: np.random.Generator) -> None:
+    """Count the intervals of one corpus with grades."""
+    kind, predictions, labels = place
+    one = graded(kind, predictions, int(labels), rng)
+    ends, truth = (1, 5) if kind.startswith("grades") else (0, 1), one.truth[one.rows]
+    found = corrected_means(one.score, one.rows, truth, label_range=ends, periods=by_time(one), **COMPARED)
+    count(hits, found, one.means())
+    published(hits, one, one.means())
 
 
-def class_cells(corpora: int) -> list[tuple[list[str], Hits]]:
-    """Four classes, of which one is rare, by a model that is right for 80 % of the documents."""
-    cells = []
-    for rare in (0.1, 0.02):
-        for right in (0.95, 0.8, 0.25):
-            for labels in SIZES:
-                rng, hits = np.random.default_rng(0), new_hits()
-                for _ in range(corpora):
-                    chances = [0.5, 0.3, 0.2 - rare, rare]
-                    truth = rng.choice(4, DOCUMENTS, p=chances)
-                    model = np.where(rng.random(DOCUMENTS) < right, truth, rng.choice(4, DOCUMENTS))
-                    rows = rng.choice(DOCUMENTS, labels, replace=False)
-                    scores, names = class_scores(model, 4), list("abcd")
-                    found = corrected_classes(scores, rows, truth[rows], names, methods="ppi++")
-                    joint = True
-                    for number, one in enumerate(found.estimates):
-                        aim = float(np.mean(truth == number))
-                        add(
-                            hits,
-                            "rare class" if number == 3 else "other classes",
-                            one.share,
-                            aim,
-                            bool(one.few_warning),
-                        )
-                        ends = one.simultaneous
-                        joint = joint and ends is not None and ends.low <= aim <= ends.high  # type: ignore[operator]
-                    hits["all classes"].append((float(joint), np.nan, 0.0))
-                cells.append(([f"{100 * rare:g}", f"{100 * right:g}", str(labels)], hits))
-    return cells
+def weighted_corpus(hits: Hits, place: Place, rng: np.random.Generator) -> None:
+    """Count the intervals of one corpus with survey weights, whose coefficient of variation is 0.7."""
+    share, predictions, labels = place
+    one = binary(float(share) / 100, predictions, int(labels), False, rng)
+    weight, truth = rng.gamma(2, 0.5, DOCUMENTS), one.truth[one.rows]
+    given = {"weights": weight, "periods": by_time(one), **COMPARED}
+    count(hits, corrected_means(one.score, one.rows, truth, **given), one.means(weight))
+
+
+def weighted_grades_corpus(hits: Hits, place: Place, rng: np.random.Generator) -> None:
+    """Count the intervals of one corpus with grades from 1 to 5 and survey weights."""
+    predictions, labels = place
+    one = graded("grades 1 to 5", predictions, int(labels), rng)
+    weight, truth = rng.gamma(2, 0.5, DOCUMENTS), one.truth[one.rows]
+    given = {"weights": weight, "periods": by_time(one), "label_range": (1, 5), **COMPARED}
+    count(hits, corrected_means(one.score, one.rows, truth, **given), one.means(weight))
+
+
+def class_corpus(hits: Hits, place: Place, rng: np.random.Generator) -> None:
+    """Count the intervals of four classes, of which one is rare."""
+    rare, right, labels = (float(one) for one in place)
+    truth = rng.choice(4, DOCUMENTS, p=[0.5, 0.3, 0.2 - rare / 100, rare / 100])
+    model = np.where(rng.random(DOCUMENTS) < right / 100, truth, rng.choice(4, DOCUMENTS))
+    rows = rng.choice(DOCUMENTS, int(labels), replace=False)
+    found = corrected_classes(class_scores(model, 4), rows, truth[rows], list("abcd"), methods="ppi++")
+    joint = True
+    for number, one in enumerate(found.estimates):
+        aim, name = float(np.mean(truth == number)), "rare class" if number == 3 else "other classes"
+        add(hits, name, one.share, aim, bool(one.few_warning))
+        ends = one.simultaneous
+        joint = joint and ends is not None and ends.low <= aim <= ends.high  # type: ignore[operator]
+    hits["all classes"].append((float(joint), np.nan, 0.0))
 
 
 LEAD = """# Coverage of groups, differences, trends, classes and grades
@@ -276,10 +257,10 @@ it. *all differences*: how often all simultaneous intervals of consecutive group
 differences. The model's predictions are calibrated but 0.7 log-odds too high (good), random
 (useless), or random in two of the groups (biased).
 
-The command warns of few labels of a kind, in totals, classes and weighted groups, and of differences and
-trends of groups with fewer than 10 labels (30 or 60 labels here). With 60 corpora, the standard error of
-one coverage is about 3 points. Some totals, rare classes and trends cover 87 to 92 % without a warning;
-more corpora must show which of these are below 93 %.
+The standard error of one coverage is about {error:.1f} points near 95 % (less for groups and
+differences, of which each corpus has several), so that {expected} of the {cells} cells below would be
+under 93 % by chance if all covered 95 %. {low}
+
 """
 CLUSTERS = """## Binary labels of clusters
 
@@ -295,30 +276,130 @@ a random class for the others. *all classes*: how often all simultaneous interva
 proportions."""
 
 
-def parts(corpora: int) -> Iterator[str]:
-    """Yield the parts of the page."""
-    columns = [
-        "total ppi++",
-        "group labels",
-        "group ppi++",
-        "published",
-        "difference",
-        "all differences",
-        "trend",
-    ]
-    fewer = [one for one in columns if one != "published"]
-    heads = ["positive, %", "predictions", "labels"]
-    yield LEAD.format(corpora=corpora, documents=DOCUMENTS, groups=GROUPS)
-    yield table("## Binary labels", heads, columns, binary_cells(corpora, clustered=False))
-    heads_of_classes, of_classes = ["rare class, %", "right, %", "labels"], ["rare class", "other classes"]
-    yield table(CLASSES, heads_of_classes, [*of_classes, "all classes"], class_cells(corpora))
-    yield table("## Grades", ["labels are", "predictions", "labels"], columns, graded_cells(corpora))
-    yield table(SURVEY, heads, fewer, weighted_cells(corpora))
-    yield table(CLUSTERS, heads, fewer, binary_cells(corpora, clustered=True))
+HEADS, COLUMNS = ("positive, %", "predictions", "labels"), ("difference", "all differences", "trend")
+GROUP_COLUMNS = ("total ppi++", "group labels", "group ppi++")
+FEWER, EVERY = (*GROUP_COLUMNS, *COLUMNS), (*GROUP_COLUMNS, "published", *COLUMNS)
+
+
+class Table(NamedTuple):
+    """A table of the page.
+
+    Attributes
+    ----------
+    title, heads, columns
+        Text above the table, and names of columns of settings and of intervals.
+    draw
+        Function that adds the intervals of one corpus.
+    settings
+        Values of each column of settings.
+    """
+
+    title: str
+    heads: tuple[str, ...]
+    columns: tuple[str, ...]
+    draw: Callable[[Hits, Place, np.random.Generator], None]
+    settings: tuple[tuple[str, ...], ...]
+
+
+SIZES = ("30", "60", "200", "800")
+TABLES = {
+    "binary": Table(
+        "## Binary labels",
+        HEADS,
+        EVERY,
+        binary_corpus,
+        (("50", "30", "10", "2", "0.5"), PREDICTIONS, SIZES),
+    ),
+    "classes": Table(
+        CLASSES,
+        ("rare class, %", "right, %", "labels"),
+        ("rare class", "other classes", "all classes"),
+        class_corpus,
+        (("10", "2"), ("95", "80", "25"), SIZES),
+    ),
+    "grades": Table(
+        "## Grades",
+        ("labels are", "predictions", "labels"),
+        EVERY,
+        graded_corpus,
+        (("grades 1 to 5", "skewed, 0 to 1"), PREDICTIONS, SIZES),
+    ),
+    "weighted": Table(SURVEY, HEADS, FEWER, weighted_corpus, (("30", "10"), PREDICTIONS, SIZES)),
+    "weighted grades": Table(
+        "## Survey weights of grades from 1 to 5",
+        HEADS[1:],
+        FEWER,
+        weighted_grades_corpus,
+        (PREDICTIONS, SIZES),
+    ),
+    "clusters": Table(CLUSTERS, HEADS, FEWER, clustered_corpus, (("30", "10"), PREDICTIONS, ("200", "800"))),
+}
+
+
+def batch(job: tuple[str, Place, int, int]) -> tuple[tuple[str, Place, int, int], Hits]:
+    """Return the intervals of a batch of corpora of a cell; each corpus has a seed of its own."""
+    name, place, first, seed = job
+    hits, key = new_hits(), crc32(repr((name, place)).encode())
+    for number in range(first, first + BATCH):
+        TABLES[name].draw(hits, place, np.random.default_rng([seed, key, number]))
+    return job, hits
+
+
+def simulate(corpora: int, seed: int, names: Sequence[str]) -> dict[tuple[str, Place], Hits]:
+    """Return the intervals of all cells; those in the file of an earlier run are not simulated again."""
+    cells = [(name, place) for name in names for place in product(*TABLES[name].settings)]
+    jobs = [(*cell, first, seed) for first in range(0, corpora, BATCH) for cell in cells]
+    STORE.mkdir(parents=True, exist_ok=True)
+    store, known = STORE / f"{seed}.jsonl", {}
+    if store.exists():
+        lines = (json.loads(line) for line in store.read_text(encoding="utf-8").splitlines())
+        known = {(name, tuple(place), first, seed): hits for name, place, first, hits in lines}
+    left = [job for job in jobs if job not in known]
+    with store.open("a", encoding="utf-8") as stream, ProcessPoolExecutor(PROCESSES) as pool:
+        for job, hits in pool.map(batch, left):
+            stream.write(json.dumps([*job[:3], hits]) + "\n")
+            stream.flush()
+            known[job] = hits
+    every: dict[tuple[str, Place], Hits] = defaultdict(new_hits)
+    for job in jobs:
+        for name, values in known[job].items():
+            every[job[0], job[1]][name] += values
+    return every
+
+
+def summary(found: dict[tuple[str, Place], Hits], corpora: int) -> dict[str, Any]:
+    """Return the numbers of the text: cells that cover less than the bar by more than two standard errors."""
+    low, cells, silent = [], 0, 0
+    for (name, place), hits in found.items():
+        for column in set(TABLES[name].columns) - {"published"}:
+            values = np.array(hits[column])
+            coverage, warned = np.nanmean(values[:, 0]), values[:, 2].mean() >= HALF
+            cells += 1
+            if coverage < BAR - 2 * np.sqrt(BAR * (1 - BAR) / corpora):
+                silent += not warned
+                low.append(
+                    f"{name} ({', '.join(place)}; {column}: {100 * coverage:.1f}{' w' if warned else ''})"
+                )
+    chance = float(binom.cdf(np.ceil(BAR * corpora) - 1, corpora, 0.95))
+    text = f"Cells below 93 % by more than two standard errors: {'; '.join(sorted(low)) or 'none'}"
+    return {
+        "error": 100 * np.sqrt(0.95 * 0.05 / corpora),
+        "cells": cells,
+        "expected": round(chance * cells),
+        "low": f"{text}. Most samples of {silent} of these {len(low)} cells have no warning.",
+    }
+
+
+def page(corpora: int, seed: int) -> str:
+    """Return the page."""
+    found = simulate(corpora, seed, list(TABLES))
+    parts = [LEAD.format(corpora=corpora, documents=DOCUMENTS, groups=GROUPS, **summary(found, corpora))]
+    for name, one in TABLES.items():
+        cells = [(list(place), hits) for (of, place), hits in found.items() if of == name]
+        parts.append(table(one.title, list(one.heads), list(one.columns), cells))
+    return "\n".join(parts)
 
 
 if __name__ == "__main__":
-    written: list[str] = []
-    for part in parts(int(sys.argv[1]) if len(sys.argv) > 1 else CORPORA):
-        written.append(part)
-        TARGET.write_text("\n".join(written), encoding="utf-8")
+    given = [int(one) for one in sys.argv[1:]]
+    TARGET.write_text(page(*(given + [CORPORA, 0][len(given) :])), encoding="utf-8")

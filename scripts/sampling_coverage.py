@@ -148,15 +148,7 @@ def measured(
             continue
         for place, one in enumerate(result.estimates):
             share, aim = one.share, float(corpus.truth.mean())
-            warned = any(
-                warning is not None
-                for warning in (
-                    one.few_warning,
-                    one.clusters_warning,
-                    one.dominant_warning,
-                    one.weight_warning,
-                )
-            )
+            warned = any((one.few_warning, one.clusters_warning, one.dominant_warning))
             low, high = share.low, share.high
             if share.estimate is None or low is None or high is None:
                 values[place].append([np.nan] * 4)

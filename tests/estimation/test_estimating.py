@@ -334,7 +334,7 @@ def test_scores_have_no_weight_below_10_labels_of_each_kind() -> None:
         found = corrected_counts(score, rows, score[rows] >= np.sort(score[rows])[-positives])
         weighted, alone = estimate(found, "ppi++"), estimate(found, "labels")
         assert (weighted.share.estimate != alone.share.estimate) == tuned
-        assert (weighted.weight_warning is not None) != tuned
+        assert ("the scores have weight 0" in str(weighted.few_warning)) != tuned
 
 
 def test_dsl_covers_rare_positives_that_were_chosen_independently() -> None:
@@ -560,7 +560,7 @@ def test_ppi_warns_that_its_interval_may_miss_if_few_labels_are_of_one_kind() ->
     score, label = np.arange(2000) < 60, np.arange(100) == 99
     found = corrected_counts(score, np.arange(1000, 1100), label)
     for method in ("ppi", "dsl"):
-        assert "too narrow; read ppi++" in str(estimate(found, method).few_warning)
+        assert "too narrow" in str(estimate(found, method).few_warning)
     for method in ("labels", "ppi++"):
         assert "too narrow" not in str(estimate(found, method).warnings())
 

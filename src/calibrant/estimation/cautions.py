@@ -13,8 +13,9 @@ FEW_UNEQUAL_CLUSTERS = 30  # effective number with unequal probabilities, below 
 MANY_CLUSTERS = 40  # effective number, below which very unequal clusters are named
 DOMINANT = 0.5  # fraction of the labels in one cluster from which a warning is given
 FEW_OF_A_KIND = f"fewer than {ENOUGH} labels are positive, or fewer than {ENOUGH} are negative"
-FEW = f"{FEW_OF_A_KIND}: the scores help little, and the interval is wide"
-FEW_PPI = f"{FEW_OF_A_KIND}: the interval may be too narrow; read ppi++"
+FEW = f"{FEW_OF_A_KIND}: the interval is wide"
+FEW_UNTUNED = f"{FEW_OF_A_KIND}: the scores have weight 0, and the interval is wide"
+FEW_PPI = f"{FEW_OF_A_KIND}: the interval may be too narrow"
 FEW_UNEQUAL = (
     f"the weights are unequal, and the effective number of positive or of negative labels is below "
     f"{ENOUGH_UNEQUAL}, or would be with one more label of the largest weight: the interval may be too narrow"
@@ -26,7 +27,7 @@ NEW_CLUSTERS = "other clusters may differ more than these labels show; read the 
 UNEQUAL_CLUSTERS = "the {} clusters count as {:.1f} equal ones: the interval may be too narrow"
 
 
-def cautions(sample: Sample, method: str, *, grouped: bool, corpus: bool) -> dict[str, str]:
+def cautions(sample: Sample, method: str, *, grouped: bool, corpus: bool, untuned: bool) -> dict[str, str]:
     """Return warnings of the conditions of the labels that an estimate depends on, by their field.
 
     Parameters
@@ -39,8 +40,11 @@ def cautions(sample: Sample, method: str, *, grouped: bool, corpus: bool) -> dic
         True if a fixed number of documents was drawn from each group.
     corpus
         True if the documents are all that is asked about.
+    untuned
+        True if the labels are too few to give the scores a weight.
     """
-    shift, few = method in SHIFTS, FEW_PPI if method in ("ppi", "dsl") else FEW
+    shift = method in SHIFTS
+    few = FEW_PPI if method in ("ppi", "dsl") else FEW_UNTUNED if untuned else FEW
     kinds = sample.effective_classes() if shift else sample.effective_kinds()
     enough, limit = (ENOUGH, FEW_CLUSTERS) if sample.equal else (ENOUGH_UNEQUAL, FEW_UNEQUAL_CLUSTERS)
     if not sample.equal:

@@ -21,8 +21,7 @@ from calibrant.records import Quantity
 
 MOST_PAIRS = 45  # all pairs of 10 groups
 FEWEST_PERIODS = 3  # of a trend
-ENOUGH = 10  # effective labels of each group, below which intervals of comparisons may be too narrow
-FEW = f"a group has fewer than {ENOUGH} effective labels: the interval may be too narrow"
+PAIR = 2
 DUST = 1e-12
 
 
@@ -91,21 +90,22 @@ class Part(NamedTuple):
     value
         The estimate.
     below, above
-        Distance from the ends of its interval, in units of the critical value.
+        Standard errors on both sides: distances from the ends of an interval with the normal critical value,
+        in units of it.
+    error
+        Standard error at the estimate, without bias.
     freedom
         Degrees of freedom.
     influence
         (clusters,) influence of each cluster; None if the groups are independent of each other.
-    labels
-        Effective number of labels.
     """
 
     value: float
     below: float
     above: float
+    error: float
     freedom: float
     influence: Floats | None = None
-    labels: float = math.inf
 
 
 class Combined(NamedTuple):
@@ -129,23 +129,38 @@ class Combined(NamedTuple):
         return tail(self.value / error, self.freedom, "two-sided") or 0.0
 
 
-def part_of(
-    estimate: Quantity, freedom: float, level: float, influence: Floats | None, labels: float
-) -> Part | None:
-    """Return an estimate with its standard errors on both sides; None if it has no interval."""
-    if estimate.estimate is None or estimate.low is None or estimate.high is None:
-        return None
-    t = critical_value(level, freedom, "two-sided")
-    below, above = (estimate.estimate - estimate.low) / t, (estimate.high - estimate.estimate) / t
-    return Part(estimate.estimate, below, above, freedom, influence, labels)
+def part_of(estimate: Quantity, level: float, units: float, influence: Floats | None) -> Part:
+    """Return an estimate from its interval with the normal critical value and its standard error.
+
+    Parameters
+    ----------
+    estimate
+        Estimate, ends and standard error.
+    level
+        Level of the interval.
+    units
+        Effective number of labels or clusters.
+    influence
+        See `Part`.
+
+    Examples
+    --------
+    >>> part = part_of(Quantity(0.5, 0.3, 0.7, 0.1), 0.95, 20.0, None)
+    >>> round(part.below, 3), part.freedom
+    (0.102, 19.0)
+    """
+    value, low, high = (float(end or 0) for end in (estimate.estimate, estimate.low, estimate.high))
+    z, error = critical_value(level, math.inf, "two-sided"), float(estimate.standard_error or 0)
+    return Part(value, (value - low) / z, (high - value) / z, error, max(1.0, units - 1), influence)
 
 
 def combined(weights: Floats, parts: Sequence[Part], *, pooled: bool) -> Combined:
     """Return a weighted sum of estimates of groups.
 
     Each side of its interval has the variance that follows from the sides of the estimates' intervals which
-    are in its direction, so that it keeps their asymmetry. Groups that have labels of the same clusters are
-    correlated, by the influence of each cluster on both.
+    are in its direction, so that it keeps their asymmetry. A sum of more than two has at least the standard
+    errors at the estimates: each group then deviates by less, and ends near those of the range are too near.
+    Groups that have labels of the same clusters are correlated, by the influence of each cluster on both.
 
     Parameters
     ----------
@@ -163,13 +178,15 @@ def combined(weights: Floats, parts: Sequence[Part], *, pooled: bool) -> Combine
 
     Examples
     --------
-    >>> two = [Part(0.5, 0.03, 0.03, 99.0), Part(0.3, 0.04, 0.04, 99.0)]
+    >>> two = [Part(0.5, 0.03, 0.03, 0.03, 99.0), Part(0.3, 0.04, 0.04, 0.04, 99.0)]
     >>> print(combined(np.array([1.0, -1.0]), two, pooled=True).interval(0.95))
     0.2000 [0.1008, 0.2992]
     """
     value = float(sum(weight * one.value for weight, one in zip(weights, parts, strict=True)))
     size = np.abs(weights)
     sides = np.array([(one.below, one.above) for one in parts])
+    if len(parts) > PAIR:
+        sides = np.maximum(sides, np.array([one.error for one in parts])[:, None])
     errors = size[:, None] * np.where(weights[:, None] > 0, sides, sides[:, ::-1])
     correlation = _correlation([one.influence for one in parts])
     sign = np.sign(weights)
@@ -243,7 +260,6 @@ def differences(
                 second=groups.names[second],
                 difference=_within(of.interval(level), span),
                 p_value=of.p_value(),
-                few_warning=_few([one for one in both if one is not None]),
                 kept=of,
             )
         )
@@ -286,7 +302,6 @@ def trends(
                 periods=len(places),
                 slope=of.interval(level),
                 p_value=of.p_value(),
-                few_warning=_few(own),
             )
         )
     return made
@@ -328,7 +343,3 @@ def _within(value: Quantity, span: float) -> Quantity:
     assert value.low is not None
     assert value.high is not None
     return Quantity(value.estimate, max(-span, value.low), min(span, value.high))
-
-
-def _few(parts: Sequence[Part]) -> str | None:
-    return FEW if min(one.labels for one in parts) < ENOUGH else None

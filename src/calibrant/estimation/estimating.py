@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant._checks import Floats, Integers, one_of, proportion
-from calibrant.estimation.cautions import FEW_OF_A_KIND, cautions
+from calibrant.estimation.cautions import cautions
 from calibrant.estimation.contrasts import (
     Groups,
+    Part,
     adjusted,
     adjusted_trends,
     differences,
@@ -81,7 +82,6 @@ DOUBTS = (SHIFTED, ELSEWHERE, UNCHECKED + FORM, UNCHECKED)
 SOME_GROUPS = (
     "some groups have no labels, and this is not by chance: labels of the other groups tell nothing of them"
 )
-UNTUNED = f"{FEW_OF_A_KIND}: the scores have weight 0"
 ONE_CLUSTER = "all labels are in one cluster, so the variation between clusters is unknown"
 
 
@@ -99,10 +99,7 @@ class Study:
     lends: bool = False  # moments of all labels, to a period with few of one kind
     trust: float = 0.0  # in the uncertainty that the scores state, of unequal probabilities
     missing: str | None = None  # why the labels say nothing of all documents
-
-
-Warned = tuple[Quantity, dict[str, str]]
-"""An estimate of a proportion, and warnings by the field of `CorrectedMean`."""
+    normal: bool = False  # intervals with the normal critical value, for comparisons of groups
 
 
 def corrected_counts(
@@ -214,6 +211,7 @@ def corrected_counts(
     With unequal probabilities, scores are priors, as far as labels bear out the uncertainty that they state.
     With ``ppi++``, periods share the weight of the scores. From 5 periods on, those of a simple sample also
     share the variance, unless it differs significantly, see `shared_intervals`; they never share the mean.
+    Intervals of differences and trends follow from those of the periods, see `combined`.
 
     ``ppi++`` gives the scores weight 0 with fewer than 10 positive or 10 negative labels. With clusters, its
     weight comes from the sums of clusters, and is from 0 to 1.
@@ -347,10 +345,16 @@ def _compared(
         sums = _influences(samples, factor, study.whole)
         parts = []
         for number, (row, sums_of) in enumerate(zip(rows, sums, strict=True), 1):
-            freedom = max(1.0, (row.effective or 2) - 1)
+            one, part = samples[number - 1], None
             if shared is not None and _ends(shared, number, method) is not None:
-                freedom = shared.freedom
-            parts.append(part_of(row.share, freedom, study.level, sums_of, row.effective or 0.0))
+                arrays = shared.below, shared.above, shared.error, shared.freedom
+                below, above, error, freedom = (float(values[number - 1]) for values in arrays)
+                part = Part(float(row.share), below, above, error, freedom, sums_of)
+            elif row.share.low is not None:
+                share = _proportion(row.period, one, [one], method, replace(study, normal=True))
+                part = part_of(share, study.level, row.effective or 2.0, sums_of)
+                part = part._replace(value=float(row.share))
+            parts.append(part)
         given: dict[str, Any] = {"level": study.level, "pooled": pooled}
         found += differences(groups, parts, method, baseline=baseline, **given)
         lines += trends(groups, parts, method, **given)
@@ -393,7 +397,8 @@ def _shared(whole: Sample, code: Integers, study: Study) -> SharedIntervals | No
     if study.unequal or whole.cluster is not None or not study.factor:
         return None
     count = int(code.max()) + 1
-    return shared_intervals(whole, code, count, study.factor, corpus=study.corpus, level=study.level)
+    found = shared_intervals(whole, code, count, study.factor, corpus=study.corpus, level=study.level)
+    return found if found.shared else None
 
 
 def _ends(shared: SharedIntervals | None, number: int, method: str) -> tuple[float, float] | None:
@@ -452,7 +457,7 @@ def _estimate(
     ends: tuple[float, float] | None = None,
 ) -> CorrectedMean:
     documents, labelled = len(sample.score), len(sample.rows)
-    estimate, warnings = _proportion(period, sample, parts, method, study, ends)
+    estimate, warnings = _proportion(period, sample, parts, method, study, ends), dict[str, str]()
     effective = effective_clusters([sample]) if method != "uncorrected" and labelled else None
     least, most = 0.0, 1.0
     if study.corpus and method != "uncorrected":  # labels that were seen are certain
@@ -469,6 +474,7 @@ def _estimate(
                 method,
                 grouped=study.design.group is not None,
                 corpus=study.corpus,
+                untuned=method == "ppi++" and study.factor is None,
             )
         if doubt and rates == "pooled":
             form = FORM if (method, doubt) == ("em", UNCHECKED) else ""
@@ -539,7 +545,7 @@ def _proportion(
     method: str,
     study: Study,
     ends: tuple[float, float] | None = None,
-) -> Warned:
+) -> Quantity:
     if method == "uncorrected":
         return _uncorrected(sample, study)
     if method in SHIFTS:
@@ -548,45 +554,42 @@ def _proportion(
         within = own or (sample is source and study.everywhere)
         place = "" if sample is study.whole else f"period {period}"
         given: dict[str, Any] = {"corpus": study.corpus, "level": study.level}
-        return shifted_share(method, source, sample, place, within, **given), {}
+        return shifted_share(method, source, sample, place, within, **given)
     if len(sample.rows) < FEWEST:
-        return _undefined(f"{counted(len(sample.rows), 'label')}: at least {FEWEST} are needed")
+        return Quantity(None, reason=f"{counted(len(sample.rows), 'label')}: at least {FEWEST} are needed")
     if study.missing is not None and sample is study.whole:
-        return _undefined(study.missing)
+        return Quantity(None, reason=study.missing)
     equal = sample.equal if sample is not study.whole else not study.unequal
     if method == "dsl" and not equal:
         return _weighted(sample, study)
     factor = (study.factor or 0.0) if method == "ppi++" else FACTORS[method]
-    warnings = {"weight_warning": UNTUNED} if method == "ppi++" and study.factor is None else {}
     if not equal and method == "labels" and study.design.group is not None and sample is study.whole:
         return _by_groups(sample, study, 0.0)
     if not equal:
-        return _by_bands(sample, study, 0.0, "whole") if method == "labels" else _undefined(UNEQUAL)
+        return (
+            _by_bands(sample, study, 0.0, "whole") if method == "labels" else Quantity(None, reason=UNEQUAL)
+        )
     if ends is not None:
         mean = factor * float(sample.score.mean()) + float((sample.label - factor * sample.scores).mean())
-        return Quantity(mean, min(mean, ends[0]), max(mean, ends[1])), warnings
+        return Quantity(mean, min(mean, ends[0]), max(mean, ends[1]))
     size = np.array([len(one.score) for one in parts]) / len(sample.score)
     # A period has its own errors; labels of the others tell of the total alone.
     lenders = [study.whole if study.lends or len(parts) > 1 else one for one in parts]
     pieces = [Piece(one, lent, float(one.weight.sum())) for one, lent in zip(parts, lenders, strict=True)]
-    return _inverted(pieces, size, sample, factor, study, warnings)
+    return _inverted(pieces, size, sample, factor, study)
 
 
-def _undefined(reason: str) -> Warned:
-    return Quantity(None, reason=reason), {}
-
-
-def _uncorrected(sample: Sample, study: Study) -> Warned:
+def _uncorrected(sample: Sample, study: Study) -> Quantity:
     noise = sample.score * (1 - sample.score) if study.corpus else np.full(1, sample.score.var())
     scale = len(sample.score) ** 2 if study.corpus else len(sample.score)
     half = quantile(study.level, 0) * math.sqrt(float(noise.sum()) / scale)
     mean = float(sample.score.mean())
     if not (sample.score % 1).any():
-        return Quantity(mean, reason=CERTAIN), {}
-    return Quantity(mean, mean - half, mean + half), {}
+        return Quantity(mean, reason=CERTAIN)
+    return Quantity(mean, mean - half, mean + half)
 
 
-def _weighted(sample: Sample, study: Study) -> Warned:
+def _weighted(sample: Sample, study: Study) -> Quantity:
     """Design-based supervised learning: the mean of pseudo-outcomes, with the variance of the design."""
     if study.design.group is not None and sample is study.whole:
         return _by_groups(sample, study, 1.0)
@@ -594,16 +597,16 @@ def _weighted(sample: Sample, study: Study) -> Warned:
     return _by_bands(sample, study, 1.0, "none")
 
 
-def _by_groups(sample: Sample, study: Study, factor: float) -> Warned:
+def _by_groups(sample: Sample, study: Study, factor: float) -> Quantity:
     """An estimate from a fixed number of labels in each group of documents."""
     assert study.design.group is not None
     parts = [sample.labelled(study.design.group == number) for number in range(study.design.group.max() + 1)]
     totals = [float(one.weight.sum()) for one in parts]
     pieces = [Piece(one, one, total) for one, total in zip(parts, totals, strict=True)]
-    return _inverted(pieces, np.array(totals) / sum(totals), sample, factor, study, {})
+    return _inverted(pieces, np.array(totals) / sum(totals), sample, factor, study)
 
 
-def _by_bands(sample: Sample, study: Study, factor: float, center: Literal["whole", "none"]) -> Warned:
+def _by_bands(sample: Sample, study: Study, factor: float, center: Literal["whole", "none"]) -> Quantity:
     """An estimate from independent draws with unequal probabilities, of which each band has its variance."""
     if center == "none" and study.design.draws is not None and sample is study.whole:
         residual = sample.label - factor * sample.scores
@@ -617,7 +620,7 @@ def _by_bands(sample: Sample, study: Study, factor: float, center: Literal["whol
     if 0 < known < 1 and not sure.all():
         size = np.where(sure, size * represented / every, size * (1 - known) / size[~sure].sum())
     pieces = [Piece(one, one, every * fraction) for one, fraction in zip(bands, size.tolist(), strict=True)]
-    return _inverted(pieces, size, sample, factor, study, {}, center=center)
+    return _inverted(pieces, size, sample, factor, study, center=center)
 
 
 def _inverted(
@@ -626,10 +629,9 @@ def _inverted(
     sample: Sample,
     factor: float,
     study: Study,
-    warnings: dict[str, str],
     *,
     center: Literal["part", "whole", "none"] = "part",
-) -> Warned:
+) -> Quantity:
     """An estimate, and the shares that a test with the variance at that share does not reject."""
     offset = factor * float(sample.score.mean())
     x = [one.part.label - factor * one.part.scores for one in pieces]
@@ -642,7 +644,7 @@ def _inverted(
     unknown = np.sign(tilt)
     effective = effective_clusters(parts)
     if sample.cluster is not None and effective < 1 + 1e-9:
-        return Quantity(estimate, reason=ONE_CLUSTER), warnings
+        return Quantity(estimate, reason=ONE_CLUSTER)
     middle = {"part": means, "whole": np.full(len(x), size @ means), "none": np.zeros(len(x))}[center]
     residuals = [
         own - one - (0.0 if part.shift is None else part.shift)
@@ -676,5 +678,7 @@ def _inverted(
     )
     fixed = len(parts) if center == "part" else 1
     units = effective if sample.cluster is not None else max(FEWEST, effective - fixed + 1)
-    low, high = model.limits(quantile(study.level, units))
-    return Quantity(estimate, low, high), warnings
+    critical = quantile(study.level, 0 if study.normal else units)
+    low, high = model.limits(critical)
+    error = model.at(0)[1] * math.sqrt(effective / max(1.0, effective - 1))
+    return Quantity(estimate, low, high, error)

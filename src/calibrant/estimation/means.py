@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,16 +20,15 @@ from calibrant.estimation.contrasts import (
     adjusted_trends,
     differences,
     groups_of,
-    part_of,
     trends,
 )
 from calibrant.estimation.designs import Design, combine_rounds, design_of
 from calibrant.estimation.results import ALL, CorrectedCounts, CorrectedMean
 from calibrant.estimation.sampling import EQUAL, Sample, effective_clusters
 from calibrant.estimation.selection import checked_sample, codes_of, rates_differ, weights_warning
-from calibrant.estimation.sharing import FEWEST_GROUPS, inflation_of
+from calibrant.estimation.sharing import FEWEST_GROUPS, inflation_of, shared_intervals
 from calibrant.exceptions import InputError
-from calibrant.metrics.tails import cr2, effective_number, few_clusters, skewness_of, student
+from calibrant.metrics.tails import cr2, critical_value, effective_number, few_clusters, skewness_of, student
 from calibrant.records import Quantity
 from calibrant.records.words import counted
 
@@ -42,6 +41,9 @@ NEAR = (
     "more documents"
 )
 FEW = f"fewer than {ENOUGH} effective labels: the interval is wide, and may be too narrow"
+FEW_OF_A_KIND = (
+    f"the effective number of positive or of negative labels is below {ENOUGH}: the interval is wide"
+)
 NO_UNCERTAINTY = "scores of graded labels or weighted documents state no uncertainty: read ppi++"
 SOME_GROUPS = (
     "some groups have no labels, and this is not by chance: labels of the other groups tell nothing of them"
@@ -121,6 +123,11 @@ def corrected_means(
     with a correction for skewness (Hall 1992). With unequal probabilities, ``ppi++`` is ``dsl`` with a tuned
     weight of the scores.
 
+    If all labels are at an end of their range, they are binary. Intervals of simple samples without clusters
+    are then Wilson's for the effective number of labels (Kish 1965), with the variance that follows from the
+    scores of positives and negatives, see `shared_intervals`. ``ppi++`` gives the scores weight 0 if the
+    effective number of positive or of negative labels is below 10.
+
     Parameters
     ----------
     scores
@@ -154,7 +161,9 @@ def corrected_means(
     Angelopoulos, Duchi and Zrnic (2023), "PPI++: efficient prediction-powered inference"; Egami, Hinck,
     Stewart and Wei (2023), "Using imperfect surrogates for downstream inference: design-based supervised
     learning", NeurIPS; Bell and McCaffrey (2002); Hall (1992), "On the removal of skewness by
-    transformation", Journal of the Royal Statistical Society B 54.
+    transformation", Journal of the Royal Statistical Society B 54; Kish (1965), "Survey sampling"; Korn and
+    Graubard (1998), "Confidence intervals for proportions with small expected number of positive counts
+    estimated from survey data", Survey Methodology 24.
 
     Examples
     --------
@@ -201,7 +210,8 @@ def corrected_means(
     job = _Job(sample, labeled, survey, groups, (low, high), population, level)
     known = counts >= FEWEST
     missing = SOME_GROUPS if differ and not known.all() else None
-    alike = not unequal and sample.cluster is None and weights is None and not differ
+    simple = not unequal and sample.cluster is None and not differ
+    at_ends = simple and bool(np.isin(sample.label, (low, high)).all())
     estimates: dict[tuple[int, str], CorrectedMean] = {}
     compared: dict[str, list[Any]] = {"differences": [], "trends": []}
     for method in named:
@@ -210,19 +220,21 @@ def corrected_means(
             continue
         # The total does not depend on the groups, and groups share the weight that is best within them.
         overall, factor = (
-            FACTORS[method] if method != "ppi++" else _tuned(one) if weight is None else weight
+            FACTORS[method] if method != "ppi++" else _tuned(one, at_ends) if weight is None else weight
             for one in (labeled if differ else replace(labeled, group=np.zeros_like(labeled.group)), labeled)
         )
-        estimates[0, method] = _row(job, ALL, None, overall, method, missing)[0]
+        of_total = _proportions(job, None, overall, method) if at_ends and missing is None else None
+        estimates[0, method] = _row(job, ALL, None, overall, method, missing, of_total)[0]
         if periods is None:
             continue
-        shared = _shared_errors(job, factor) if alike and method == "ppi++" else None
+        own = _proportions(job, groups, factor, method) if at_ends else None
+        shared = _shared_errors(job, factor) if simple and not at_ends and method == "ppi++" else own
         rows = [
             _row(job, name, number, factor, method, None, shared) for number, name in enumerate(groups.names)
         ]
         estimates |= {(number, method): row for number, (row, _) in enumerate(rows, 1)}
         if (compare or baseline is not None) and (methods is not None or method == "ppi++"):
-            given: dict[str, Any] = {"level": level, "pooled": shared is not None}
+            given: dict[str, Any] = {"level": level, "pooled": shared is not None and shared.shared}
             parts = [part for _, part in rows]
             compared["differences"] += differences(
                 groups, parts, method, baseline=baseline, span=high - low, **given
@@ -354,9 +366,14 @@ def _uncorrected(job: _Job, periods: Any) -> list[CorrectedMean]:
     ]
 
 
-def _tuned(labeled: Labeled) -> float:
-    """Return the weight of the scores that makes the variance least within groups; 0 for few labels."""
-    if effective_number(labeled.weight) < ENOUGH:
+def _tuned(labeled: Labeled, binary: bool) -> float:
+    """Return the weight of the scores that makes the variance least within groups; 0 for few labels.
+
+    Of binary labels, each kind needs as many.
+    """
+    high = labeled.label == labeled.label.max()
+    kinds = [labeled.weight[high], labeled.weight[~high]] if binary else [labeled.weight]
+    if min(effective_number(one) if one.any() else 0.0 for one in kinds) < ENOUGH:
         return 0.0
     total = np.bincount(labeled.group, labeled.weight)
     total = np.where(total > 0, total, 1)
@@ -397,29 +414,79 @@ def mean_of(job: _Job, number: int | None, factor: float) -> Mean:
     return Mean(value, math.sqrt(variance), max(1.0, freedom), skewness_of(sums), sums, effective)
 
 
-def _shared_errors(job: _Job, factor: float) -> tuple[Floats, float, float] | None:
-    """Return the groups' standard errors from a shared variance, its freedom and the skewness of labels."""
+class Spread(NamedTuple):
+    """Standard errors of groups whose variances follow from the labels of all.
+
+    Attributes
+    ----------
+    sides
+        (G,) standard errors below and above the estimate, and at it.
+    freedom
+        (G,) degrees of freedom.
+    shared
+        True if the groups share their variance.
+    skewness
+        Skewness of the residuals.
+    ends
+        (2, G) ends of the intervals of proportions; None for means.
+    """
+
+    sides: tuple[Floats, Floats, Floats]
+    freedom: Floats
+    shared: bool
+    skewness: float = 0.0
+    ends: Floats | None = None
+
+
+def _proportions(job: _Job, groups: Groups | None, factor: float, method: str) -> Spread:
+    """Return the intervals of binary labels, of all documents or of groups; see `shared_intervals`."""
+    low, high = job.range
+    sample = replace(
+        job.sample,
+        score=(job.sample.score - low) / (high - low),
+        label=(job.sample.label - low) / (high - low),
+    )
+    code = np.zeros(len(sample.score), np.int64) if groups is None else groups.code
+    count = 1 if groups is None else len(groups.names)
+    corpus, pooled = job.population == "corpus", method == "ppi++"
+    found = shared_intervals(
+        sample, code, count, factor, corpus=corpus, level=job.level, survey=job.survey, pooled=pooled
+    )
+    ends = low + (high - low) * np.stack([found.low, found.high])
+    below, above, error = ((high - low) * one for one in (found.below, found.above, found.error))
+    return Spread((below, above, error), found.freedom, found.shared, ends=ends)
+
+
+def _shared_errors(job: _Job, factor: float) -> Spread | None:
+    """Return the groups' standard errors from a shared variance; None if variances differ."""
     labeled, count = job.labeled, len(job.groups.names)
-    number = np.bincount(labeled.group, minlength=count)
-    every = job.parts[3]
-    known = number >= FEWEST
+
+    def total(values: Floats) -> Floats:
+        return np.bincount(labeled.group, values, minlength=count).astype(np.float64)
+
+    number, every = np.bincount(labeled.group, minlength=count), job.parts[3]
+    weight = total(labeled.weight)
+    known = (number >= FEWEST) & (weight > 0)
     if np.count_nonzero(known) < FEWEST_GROUPS:
         return None
+    part = labeled.weight / np.where(weight > 0, weight, 1)[labeled.group]
+    second = np.where(known, total(part**2), 1.0)  # one over the effective number of labels
     x = labeled.label - factor * labeled.score
-    most = np.maximum(number, 1)
-    residual = x - (np.bincount(labeled.group, x, minlength=count) / most)[labeled.group]
+    residual = x - total(part * x)[labeled.group]
+    expected = np.maximum(EQUAL, 1 - 2 * part + second[labeled.group])  # the mean contains the label
     inside = known[labeled.group]
-    freedom = float((number[known] - 1).sum())
-    pooled = float(residual[inside] @ residual[inside]) / freedom
+    pooled = float(residual[inside] @ residual[inside]) / float(expected[inside].sum())
     if pooled <= EQUAL**2:
         return None
-    square = residual**2 * (most / np.maximum(1, number - 1))[labeled.group] / pooled
-    inflation = inflation_of(square[inside], labeled.group[inside], count)
-    if inflation is None:
+    square = residual**2 / (expected * pooled) * part**2 * (number / second)[labeled.group]
+    inflation, alike = inflation_of(square[inside], labeled.group[inside], count)
+    if not alike:
         return None
-    left = 1 / most - (1 / every if job.population == "corpus" else 0)
+    left = np.maximum(0, 1 - number / every) if job.population == "corpus" else 1
     skewness = float(np.mean(residual[inside] ** 3) / np.mean(residual[inside] ** 2) ** 1.5)
-    return np.sqrt(pooled * inflation * np.maximum(0, left)), freedom, skewness
+    error = np.sqrt(pooled * inflation * left * second)
+    freedom = float((1 / second[known] - 1).sum())
+    return Spread((error, error, error), np.full(count, freedom), True, skewness)
 
 
 def _row(
@@ -429,7 +496,7 @@ def _row(
     factor: float,
     method: str,
     missing: str | None,
-    shared: tuple[Floats, float, float] | None = None,
+    spread: Spread | None = None,
 ) -> tuple[CorrectedMean, Part | None]:
     """Return the estimate of a group, as a record and for comparisons."""
     labeled = job.labeled
@@ -442,22 +509,34 @@ def _row(
         return CorrectedMean(**given, effective=None, count=undefined, share=undefined), None
     mean = mean_of(job, number, factor)
     low, high = job.range
-    if shared is not None and number is not None:
-        skewness = shared[2] / math.sqrt(own)
-        mean = replace(mean, error=float(shared[0][number]), freedom=shared[1], skewness=skewness)
-    value = min(high, max(low, mean.value))
+    value, ends = min(high, max(low, mean.value)), None
+    if spread is not None:
+        place = 0 if number is None else number
+        below, above, error = (float(one[place]) for one in spread.sides)
+        mean = replace(mean, error=error, freedom=float(spread.freedom[place]))
+        if spread.ends is None:
+            mean = replace(mean, skewness=spread.skewness / math.sqrt(own))
+        else:
+            ends = spread.ends[0][place], spread.ends[1][place]
     if mean.error <= EQUAL * max(1.0, abs(high), abs(low)) and own < documents:
         share = Quantity(value, reason="labels and scores are equal, so that their variance is unknown")
     else:
-        ends = student(mean.value, mean.error, mean.freedom, job.level, mean.skewness)
-        least, most = (min(high, max(low, end)) for end in ends)
-        share = Quantity(value, least, most)
+        if ends is None:
+            # Ends of few degrees of freedom are near those of the range, and tell nothing of the error.
+            sides = student(mean.value, mean.error, math.inf, job.level, mean.skewness)
+            z = critical_value(job.level, math.inf, "two-sided")
+            below, above = (abs(end - mean.value) / z for end in sides)
+            ends = student(mean.value, mean.error, mean.freedom, job.level, mean.skewness)
+        least, most = (float(min(high, max(low, end))) for end in ends)
+        share = Quantity(value, min(value, least), max(value, most))
     chosen = slice(None) if number is None else labeled.group == number
     center = float(np.average(labeled.label[chosen], weights=labeled.weight[chosen]))
     few = None
-    if shared is None or number is None:  # groups that share their variance do not need many labels
+    if spread is None or not spread.shared:  # groups that share their variance do not need many labels
         near = mean.effective * min(center - low, high - center) < LEAST_DISTANCE * (high - low)
         few = FEW if mean.effective < ENOUGH else NEAR if near else None
+        if few is not None and spread is not None and spread.ends is not None:
+            few = FEW_OF_A_KIND
     every = job.sums(number)[0]
     ends_of = [None if end is None else end * every for end in (share.estimate, share.low, share.high)]
     row = CorrectedMean(
@@ -472,4 +551,6 @@ def _row(
         else few_clusters(np.bincount(labeled.unit[chosen], labeled.weight[chosen])),
     )
     influence = None if job.sample.cluster is None else mean.influence
-    return row, part_of(share, mean.freedom, job.level, influence, mean.effective)
+    if share.low is None:
+        return row, None
+    return row, Part(value, below, above, mean.error, mean.freedom, influence)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._checks import Floats, Integers
-from calibrant.estimation.sampling import PRIOR, Sample
+from calibrant.estimation.sampling import EQUAL, PRIOR, Sample
 from calibrant.metrics.tails import critical_value
 
 FEWEST_GROUPS = 5  # fewer do not show how far the variances of groups differ
@@ -20,19 +20,27 @@ DIFFERENT = 0.1  # p-value below which groups do not share their variance
 
 
 class SharedIntervals(NamedTuple):
-    """Intervals of groups that share their variance.
+    """Intervals of groups whose variances follow from the labels of all groups.
 
     Attributes
     ----------
     low, high
         (G,) ends of the intervals; NaN for groups with fewer than 2 labels.
     freedom
-        Degrees of freedom of the variance.
+        (G,) degrees of freedom.
+    below, above, error
+        (G,) standard errors on both sides of the estimate, and at it, for comparisons of groups.
+    shared
+        True if the groups share their variance.
     """
 
     low: Floats
     high: Floats
-    freedom: float
+    freedom: Floats
+    below: Floats
+    above: Floats
+    error: Floats
+    shared: bool
 
 
 class Quadratic(NamedTuple):
@@ -48,7 +56,7 @@ class Quadratic(NamedTuple):
         return value
 
 
-def variance_by_share(label: Floats, score: Floats, factor: float) -> Quadratic:
+def variance_by_share(label: Floats, score: Floats, factor: float, weight: Floats) -> Quadratic:
     """Return the variance of ``label - factor * score`` as a function of the proportion of positives.
 
     The scores of a kind are those of its labels, shrunken towards those of all labels by as much as if two
@@ -60,34 +68,49 @@ def variance_by_share(label: Floats, score: Floats, factor: float) -> Quadratic:
         (n,) labels, 0 or 1, and scores of the labeled documents.
     factor
         Weight of the scores.
+    weight
+        (n,) survey weights, with a mean of 1.
 
     Examples
     --------
     >>> label = np.repeat([0.0, 1.0], 50)
-    >>> [round(value, 3) for value in variance_by_share(label, label, 0.0)]
+    >>> [round(value, 3) for value in variance_by_share(label, label, 0.0, np.ones(100))]
     [0.0, 1.0, -1.0]
     """
     first, second = [], []
     for kind in (0, 1):
-        own, every = kind - factor * score[label == kind], kind - factor * score
-        count = len(own) + PRIOR
-        first.append((own.sum() + PRIOR * every.mean()) / count)
-        second.append((own @ own + PRIOR * (every @ every) / len(every)) / count)
+        every, own = kind - factor * score, weight * (label == kind)
+        count = own.sum() + PRIOR
+        first.append((own @ every + PRIOR * np.average(every, weights=weight)) / count)
+        second.append((own @ every**2 + PRIOR * np.average(every**2, weights=weight)) / count)
     gap = first[1] - first[0]
     linear = second[1] - second[0] - 2 * first[0] * gap
     return Quadratic(float(second[0] - first[0] ** 2), float(linear), float(-(gap**2)))
 
 
 def shared_intervals(
-    sample: Sample, code: Integers, groups: int, factor: float, *, corpus: bool, level: float
-) -> SharedIntervals | None:
-    """Return intervals of the groups' proportions, whose residuals share one variance.
+    sample: Sample,
+    code: Integers,
+    groups: int,
+    factor: float,
+    *,
+    corpus: bool,
+    level: float,
+    survey: Floats | None = None,
+    pooled: bool = True,
+) -> SharedIntervals:
+    """Return intervals of the groups' proportions, whose residuals share one variance if they are alike.
 
     An interval contains the proportions whose distance from the estimate is less than a critical number of
     standard errors at that proportion, as Wilson's. The variance at a proportion follows from the scores of
-    all labeled positives and negatives. A factor corrects it for each group: its own variance relative to the
-    shared one, shrunken towards 1 by as much as the groups' variances show that they are alike, and at least
-    1.
+    all labeled positives and negatives. A factor of at least 1 corrects it for each group: its own variance
+    relative to the shared one, shrunken towards 1 by as much as the groups' variances show that they are
+    alike.
+
+    The groups share their variance if at least 5 have 2 labels, and a permutation test does not contradict
+    that their variances are the same (p of at least 0.1). Otherwise, each group has its own factor and the
+    degrees of freedom of its own labels. With survey weights, the effective number of labels (Kish 1965)
+    takes the place of their number.
 
     Parameters
     ----------
@@ -101,16 +124,16 @@ def shared_intervals(
         True if the documents are all that is asked about.
     level
         Level of the intervals.
-
-    Returns
-    -------
-    SharedIntervals or None
-        None if there are fewer than 5 groups with 2 labels, or if a permutation test contradicts that the
-        variances are the same (p below 0.1).
+    survey
+        (N,) survey weights of the documents; None if each counts alike.
+    pooled
+        False if the groups do not share their variance in any case.
 
     References
     ----------
-    Wilson (1927); Smyth (2004), "Linear models and empirical Bayes methods for assessing differential
+    Wilson (1927); Korn and Graubard (1998), "Confidence intervals for proportions with small expected number
+    of positive counts estimated from survey data", Survey Methodology 24, for intervals of an effective
+    number of labels; Smyth (2004), "Linear models and empirical Bayes methods for assessing differential
     expression in microarray experiments", for variances that are shrunken towards that of all groups.
 
     Examples
@@ -123,44 +146,68 @@ def shared_intervals(
     >>> round(float((found.high - found.low).mean()), 2)
     0.22
     """
-    own = code[sample.rows]
+    weight = np.ones(len(code)) if survey is None else survey
+    own, at = code[sample.rows], weight[sample.rows]
+
+    def total(values: Floats) -> Floats:
+        return np.bincount(own, values, minlength=groups).astype(np.float64)
+
     count, size = np.bincount(own, minlength=groups), np.bincount(code, minlength=groups)
-    known = count >= FEWEST
-    if np.count_nonzero(known) < FEWEST_GROUPS:
-        return None
-    most = np.maximum(count, 1)
+    every = np.bincount(code, weight, groups)
+    part = at / np.where(total(at) > 0, total(at), 1)[own]
+    known = (count >= FEWEST) & (total(at) > 0) & (every > 0)
+    effective = np.where(known, 1 / np.where(known, total(part**2), 1), np.minimum(count, 1))
+    most = np.maximum(effective, EQUAL)
     x = sample.label - factor * sample.scores
-    mean = np.bincount(own, x, minlength=groups) / most
-    estimate = factor * np.bincount(code, sample.score, minlength=groups) / size + mean
-    variance = variance_by_share(sample.label, sample.scores, factor)
-    near = (np.bincount(own, sample.label, minlength=groups) + sample.label.mean()) / (count + 1)
-    residual = (x - mean[own]) ** 2 * (most / np.maximum(1, count - 1))[own] / variance.at(near)[own]
-    inflation = inflation_of(residual[known[own]], own[known[own]], groups)
-    if inflation is None:
-        return None
-    freedom = float((count[known] - 1).sum())
-    t = critical_value(level, freedom, "two-sided")
-    drawn = t * t * inflation * np.maximum(0, 1 / most - 1 / size)
-    extra = np.zeros(groups) if corpus else t * t / size  # of documents that are drawn from more
-    # (estimate - p)^2 = drawn variance(p) + extra p (1 - p)
-    square = 1 - drawn * variance.square + extra
-    middle = (2 * estimate + drawn * variance.linear + extra) / (2 * square)
-    half = np.sqrt(np.maximum(0, middle**2 - (estimate**2 - drawn * variance.constant) / square))
-    low, high = np.clip(middle - half, 0, 1), np.clip(middle + half, 0, 1)
-    return SharedIntervals(np.where(known, low, np.nan), np.where(known, high, np.nan), freedom)
+    mean = total(part * x)
+    estimate = (
+        factor * np.bincount(code, weight * sample.score, groups) / np.where(every > 0, every, 1) + mean
+    )
+    variance = variance_by_share(sample.label, sample.scores, factor, at / (at.mean() or 1.0))
+    overall = (sample.label.sum() + 0.5) / (len(sample.label) + 1)
+    near = (effective * total(part * sample.label) + overall) / (effective + 1)
+    # A residual is the deviation from a mean that contains it.
+    at_estimate = np.maximum(EQUAL, variance.at(near))
+    expected = at_estimate[own] * np.maximum(EQUAL, 1 - 2 * part + (1 / most)[own])
+    residual = (x - mean[own]) ** 2 / expected * (count * effective)[own] * part**2
+    inside = known[own]
+    inflation, alike = inflation_of(residual[inside], own[inside], groups)
+    shared = pooled and alike and np.count_nonzero(known) >= FEWEST_GROUPS
+    freedom = np.maximum(1.0, effective - 1)
+    if shared:
+        freedom = np.full(groups, float((effective[known] - 1).sum()))
+    drawn = inflation * np.maximum(0, 1 - count / np.maximum(size, 1)) / most
+    # Documents of a superpopulation are drawn from more.
+    second = np.bincount(code, weight**2, groups) / np.where(every > 0, every, 1) ** 2
+    extra = np.zeros(groups) if corpus else second
+
+    def ends(t: Floats | float) -> list[Floats]:
+        """Solve (estimate - p)^2 = t^2 (drawn variance(p) + extra p (1 - p))."""
+        square = 1 + t**2 * (extra - drawn * variance.square)
+        middle = (2 * estimate + t**2 * (drawn * variance.linear + extra)) / (2 * square)
+        left = (estimate**2 - t**2 * drawn * variance.constant) / square
+        half = np.sqrt(np.maximum(0, middle**2 - left))
+        return [np.where(known, np.clip(one, 0, 1), np.nan) for one in (middle - half, middle + half)]
+
+    low, high = ends(np.array([critical_value(level, one, "two-sided") for one in freedom.tolist()]))
+    z, center = critical_value(level, math.inf, "two-sided"), np.clip(estimate, 0, 1)
+    error = np.sqrt(drawn * at_estimate * most / np.maximum(1, most - 1) + extra * near * (1 - near))
+    below, above = (np.abs(one - center) / z for one in ends(z))
+    return SharedIntervals(low, high, freedom, below, above, error, bool(shared))
 
 
-def inflation_of(square: Floats, group: Integers, groups: int) -> Floats | None:
-    """Return the factor of each group's variance; None if the variances differ significantly.
+def inflation_of(square: Floats, group: Integers, groups: int) -> tuple[Floats, bool]:
+    """Return the factor of each group's variance, and whether a test finds the variances alike.
 
-    The squares are those of residuals over their shared variance, of expectation 1.
+    The squares are those of residuals over their shared variance, of expectation 1. The factor of variances
+    that are not alike is that of the group's own labels.
     """
     count = np.bincount(group, minlength=groups)
     freedom = np.maximum(count - 1, 0)
     scale = np.bincount(group, square, minlength=groups)
     ratio = np.where(count > 1, scale / np.maximum(count, 1), 1.0)
     if not _alike(square, group, count):
-        return None
+        return np.maximum(1.0, ratio), False
     overall = float(square.mean())
     kurtosis = float((square @ square) / len(square)) / overall**2 if overall > 0 else 1.0
     noise = np.maximum(kurtosis - 1, 1e-9) / np.maximum(count, 1)
@@ -168,7 +215,7 @@ def inflation_of(square: Floats, group: Integers, groups: int) -> Floats | None:
     weight = between / (between + noise)
     weight = np.where(ratio > 1, np.maximum(weight, count / (count + OWN_LABELS)), weight)
     factor: Floats = np.maximum(1.0, 1 + weight * (ratio - 1))
-    return factor
+    return factor, True
 
 
 def _alike(square: Floats, group: Integers, count: NDArray[np.int64]) -> bool:

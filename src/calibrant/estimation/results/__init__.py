@@ -105,7 +105,6 @@ class CorrectedMean(Record, frozen=True, kw_only=True):
     shift_warning: Annotated[
         str | None, warning("Error rates of periods, which prior-shift and em take as equal, may differ.")
     ] = None
-    weight_warning: Annotated[str | None, warning("The scores have weight 0.")] = None
     uncorrected_warning: Annotated[str | None, warning("Labels contradict the mean score.")] = None
 
 

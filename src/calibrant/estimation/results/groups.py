@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from calibrant.records import Quantity, Record, hidden, name, number, warning
+from calibrant.records import Quantity, Record, hidden, name, number
 
 DIFFERENCE, TEST = "Difference", "Test"
 Outcome = Annotated[str | None, name("Class", "Class that is counted; null if there is only one outcome.")]
@@ -30,9 +30,6 @@ Holm = Annotated[
         short="p (Holm)",
     ),
 ]
-
-
-Few = Annotated[str | None, warning("A group has few labels.")]
 
 
 class GroupDifference(Record, frozen=True, kw_only=True):
@@ -68,7 +65,6 @@ class GroupDifference(Record, frozen=True, kw_only=True):
     ] = None
     p_value: PValue
     holm_p_value: Holm = None
-    few_warning: Few = None
     kept: Annotated[Any, hidden()] = None
 
 
@@ -93,4 +89,3 @@ class GroupTrend(Record, frozen=True, kw_only=True):
     ]
     p_value: PValue
     holm_p_value: Holm = None
-    few_warning: Few = None

@@ -342,20 +342,13 @@ def corrected_events(
                 read=rows_of[0].labelled,
                 count=_between([row.count for row in rows_of]),
                 model=float(model[rows_of[0].period].count.estimate or 0.0),
-                few_warning=_without_method(
-                    next((row.few_warning for row in rows_of if row.few_warning), None)
-                ),
+                few_warning=next((row.few_warning for row in rows_of if row.few_warning), None),
             )
             for rows_of in zip(*sides, strict=True)
             if rows_of[0].period in chosen
         ),
         selection_warning=ends[0].selection_warning,
     )
-
-
-def _without_method(warning: str | None) -> str | None:
-    """Return a warning without its advice to read another method's row, which this table does not have."""
-    return None if warning is None else warning.removesuffix("; read ppi++")
 
 
 def _between(counts: list[Quantity]) -> Quantity:
