@@ -26,6 +26,7 @@ from calibrant.estimation.results import ALL, CorrectedCounts, CorrectedMean
 from calibrant.estimation.results.groups import GroupDifference, GroupTrend
 from calibrant.estimation.sampling import (
     ENOUGH,
+    ENOUGH_TUNED,
     EQUAL,
     Sample,
     ShareModel,
@@ -79,8 +80,8 @@ REASONS = {
 }
 UNEQUAL = "documents were chosen to be labeled with unequal probabilities: see dsl and labels"
 ENOUGH_UNEQUAL = 20  # effective number, with unequal probabilities of being labelled
-FEW_OF_A_KIND = f"fewer than {ENOUGH} labels are positive, or fewer than {ENOUGH} are negative"
-FEW = f"{FEW_OF_A_KIND}: the scores help little, and the interval is wide"
+FEW_OF_A_KIND = "fewer than {0} labels are positive, or fewer than {0} are negative"
+FEW = f"{FEW_OF_A_KIND}: the interval is wide"
 FEW_PPI = f"{FEW_OF_A_KIND}: the interval may be too narrow; read ppi++"
 FEW_UNEQUAL = (
     f"the weights are unequal, and the effective number of positive or of negative labels is below "
@@ -94,7 +95,7 @@ ALIKE = "the labels do not determine the correlation within clusters, and the in
 SOME_GROUPS = (
     "some groups have no labels, and this is not by chance: labels of the other groups tell nothing of them"
 )
-UNTUNED = f"{FEW_OF_A_KIND}: the scores have weight 0"
+UNTUNED = f"{FEW_OF_A_KIND.format(ENOUGH_TUNED)}: the scores have weight 0"
 NEW_CLUSTERS = "other clusters may differ more than these labels show; read the interval of labels"
 UNEQUAL_CLUSTERS = "the {} clusters count as {:.1f} equal ones: the interval may be too narrow"
 ONE_CLUSTER = "all labels are in one cluster, so the variation between clusters is unknown"
@@ -218,7 +219,7 @@ def corrected_counts(
     With ``ppi++``, periods share the weight of the scores. From 5 periods on, those of a simple sample also
     share the variance, unless it differs significantly, see `shared_intervals`; they never share the mean.
 
-    ``ppi++`` gives the scores weight 0 with fewer than 10 positive or 10 negative labels. With clusters, its
+    ``ppi++`` gives the scores weight 0 with fewer than 5 positive or 5 negative labels. With clusters, its
     weight comes from the sums of clusters, and is from 0 to 1.
 
     References
@@ -517,14 +518,15 @@ def _contradicts(sample: Sample, others: Study) -> bool:
 def _cautions(sample: Sample, method: str, study: Study) -> dict[str, str]:
     """Return warnings of the conditions of the labels that an estimate depends on."""
     kinds, few = sample.effective_kinds(), FEW_PPI if method in ("ppi", "dsl") else FEW
-    enough, limit = (ENOUGH, FEW_CLUSTERS) if sample.equal else (ENOUGH_UNEQUAL, FEW_UNEQUAL_CLUSTERS)
+    enough = ENOUGH_TUNED if method in ("labels", "ppi++") else ENOUGH
+    limit = FEW_CLUSTERS if sample.equal else FEW_UNEQUAL_CLUSTERS
     if not sample.equal:
-        few = FEW_UNEQUAL
+        few, enough = FEW_UNEQUAL, ENOUGH_UNEQUAL
         if (
             method == "prior-shift" or study.design.group is None
         ):  # one more label may stand for the most documents
             kinds = sample.effective_kinds(float(sample.weight.max()))
-    warnings = {"few_warning": few} if min(kinds) < enough - 1e-9 else {}
+    warnings = {"few_warning": few.format(enough)} if min(kinds) < enough - 1e-9 else {}
     if sample.cluster is None:
         return warnings
     positives = sample.weight * sample.label
