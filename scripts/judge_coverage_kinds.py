@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
+from scipy.stats import beta, norm
 
 from calibrant.estimation import JudgedTable, judged_classes, judged_systems
 from calibrant.estimation.judged_means import answers_of
@@ -108,9 +110,6 @@ CLASS_CELLS = [
 
 def classes_row(cell: KindCell, samples: int) -> list[str]:
     """Measure the proportions of all classes, with two systems alike."""
-    from scipy.special import ndtr
-    from scipy.stats import norm
-
     number = int(cell.kind[0])
     shares = {3: [0.55, 0.35, 0.1], 5: [0.4, 0.25, 0.2, 0.1, 0.05]}[number]
     cuts = norm.ppf(np.cumsum(shares)[:-1])
@@ -217,8 +216,6 @@ JUDGE_CELLS = [
 
 def several_judges(cell: KindCell, rng: np.random.Generator) -> tuple[JudgedTable, Floats]:
     """Return answers with several judges, which err alike in part."""
-    from scipy.special import ndtr
-
     quality = latent(cell, rng)[0]
     family = 0.4 * rng.normal(size=quality.shape) if "family" in cell.detail else 0.0
     scores = np.stack(
@@ -244,8 +241,6 @@ MAP_CELLS = [
 
 def one_map(cell: KindCell, rng: np.random.Generator) -> tuple[JudgedTable, Floats]:
     """Return answers of a judge whose scores are a curve of the quality."""
-    from scipy.special import ndtr
-
     quality = ndtr(latent(cell, rng)[0])
     judge = np.clip(quality + 0.1 * rng.normal(size=quality.shape), 0, 1)
     if cell.detail == "linear":
@@ -272,8 +267,6 @@ LABEL_CELLS = [
 
 def several_labels(cell: KindCell, rng: np.random.Generator) -> tuple[JudgedTable, Floats]:
     """Return answers whose labels are the means of annotators that err."""
-    from scipy.special import ndtr
-
     quality = latent(cell, rng)[0]
     number = int(cell.detail[0])
     votes = quality + 0.8 * rng.normal(size=(number, *quality.shape))
@@ -294,9 +287,6 @@ TAIL_CELLS = [
 
 def far_tails(cell: KindCell, rng: np.random.Generator) -> tuple[JudgedTable, Floats]:
     """Return graded answers near 0, of distributions that the rule for such grades was not made on."""
-    from scipy.special import ndtr
-    from scipy.stats import beta
-
     uniform, mean = ndtr(latent(cell, rng)[0]), cell.mean
     if cell.detail == "beta":
         label = beta.ppf(uniform, 2 * mean, 2 * (1 - mean))
@@ -314,7 +304,79 @@ def far_tails(cell: KindCell, rng: np.random.Generator) -> tuple[JudgedTable, Fl
 
 
 HEADS = "labels | {} | labeled | units | means | warned | differences | false verdicts | map used | gain"
+
+
+@dataclass(frozen=True)
+class UnequalCell:
+    """One situation: kind of labels, judge, number of labeled whole clusters, and spread of their sizes."""
+
+    kind: str
+    judge: str
+    clusters: int
+    spread: float
+
+
+UNEQUAL_CELLS = [
+    UnequalCell(kind, judge, clusters, spread)
+    for clusters in (8, 17, 40)
+    for spread in (0.7, 1.2)
+    for kind in ("binary", "graded")
+    for judge in ("good", "useless")
+]
+
+
+def unequal_clusters(cell: UnequalCell, rng: np.random.Generator) -> JudgedTable:
+    """Return answers of two systems with mean 0.6; a fourth of the clusters is labeled."""
+    sizes = np.ceil(np.exp(rng.normal(np.log(5), cell.spread, 4 * cell.clusters))).astype(np.int64)
+    cluster = np.repeat(np.arange(len(sizes)), sizes)
+    shared = rng.normal(size=len(sizes))[cluster]
+    uniform = ndtr(np.sqrt(0.3) * shared + np.sqrt(0.7) * rng.normal(size=(2, len(cluster))))
+    label = (uniform < 0.6).astype(np.float64) if cell.kind == "binary" else beta.ppf(uniform, 1.8, 1.2)
+    judge = rng.random(label.shape)
+    if cell.judge == "good":
+        judge = np.clip(label + 0.15 * rng.normal(size=label.shape), 0, 1)
+        if cell.kind == "binary":
+            judge = np.where(rng.random(label.shape) < 0.9, label, 1 - label)
+    chosen = rng.choice(len(sizes), cell.clusters, replace=False)
+    known = np.where(np.isin(cluster, chosen), label, np.nan)
+    code, item = np.repeat([0, 1], len(cluster)), np.tile(np.arange(len(cluster)), 2)
+    return JudgedTable(("A", "B"), code, item, judge.ravel(), known.ravel(), np.tile(cluster, 2))
+
+
+def unequal_row(cell: UnequalCell, samples: int) -> list[str]:
+    """Return coverage of means and differences: of all intervals, and of those without a warning."""
+    rng = np.random.default_rng(0)
+    found: list[list[tuple[bool, bool]]] = [[], []]
+    for _ in range(samples):
+        try:
+            record = judged_systems(unequal_clusters(cell, rng))
+        except InputError:
+            continue
+        ends = [(0, row.corrected, 0.6, row.mean_warning) for row in record.systems]
+        ends += [(1, row.difference, 0.0, row.difference_warning) for row in record.differences]
+        for part, mean, truth, warning in ends:
+            if mean.low is not None and mean.high is not None:
+                found[part].append((mean.low <= truth <= mean.high, warning is not None))
+    texts = [cell.kind, cell.judge, str(cell.clusters), f"{cell.spread:g}"]
+    for pairs in found:
+        inside, warned = np.array(pairs).T
+        quiet = inside[~warned]
+        texts += [f"{100 * inside.mean():.1f}", f"{100 * warned.mean():.0f}"]
+        texts.append(f"{100 * quiet.mean():.1f}" if len(quiet) >= 100 else "-")
+    return texts
+
+
 SECTIONS = (
+    Section(
+        "Few labeled clusters of unequal sizes",
+        "Whole clusters are labeled, a fourth of all. Their sizes are log-normal with median 5 and the given "
+        "standard deviation of the logarithm. *quiet*: coverage of intervals without a warning, if there are "
+        "100.",
+        "labels | judge | clusters | spread | means | warned | quiet | differences | warned | quiet",
+        UNEQUAL_CELLS,
+        4,
+        unequal_row,
+    ),
     Section(
         "All classes at once",
         "Two systems with equal proportions (as in all tables below), and 1,000 prompts. *all at once*: "

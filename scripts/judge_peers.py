@@ -4,8 +4,9 @@ scripts/peers-venv.sh judges makes an environment with these libraries and print
 python scripts/judge_peers.py     writes docs/studies/judge_peers.md
 
 Each finished cell is a line of .cache/judge_peers.jsonl, so that a run that was stopped goes on where it
-ended. Draws of a cell depend on its name alone. Without the other libraries only calibrant's columns are
-filled.
+ended. Draws of a cell depend on its name alone, so that --again WORD measures calibrant's intervals again in
+the finished cells whose names contain the word, and keeps those of the others on the same draws. Without the
+other libraries only calibrant's columns are filled.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ NO_RANDOM_SAMPLE = "by outcome"
 
 
 def kept(path: Path) -> dict[str, dict[str, Any]]:
-    """Return the finished cells by name."""
+    """Return the finished cells by name; of cells with several lines the last one."""
     found = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     return {row["name"]: row for row in map(json.loads, found)}
 
@@ -46,17 +47,28 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--kept", type=Path, default=KEPT, help="file of the finished cells")
     parser.add_argument("--page", type=Path, default=TARGET)
     parser.add_argument("--finished", action="store_true", help="write the page from the finished cells")
+    parser.add_argument("--again", metavar="WORD", help="measure calibrant again in these finished cells")
     options = parser.parse_args(arguments)
     options.kept.parent.mkdir(parents=True, exist_ok=True)
     small = options.cells == "small"
     finished, grid = kept(options.kept), SMALL if small else tuple(cells())
     for number, cell in enumerate(grid, 1):
-        if cell.name in finished or options.finished:
+        old = finished.get(cell.name)
+        if options.again is None:
+            wanted = old is None and not options.finished
+        else:
+            wanted = old is not None and options.again in cell.name
+        if not wanted:
             continue
         started = time.perf_counter()
+        draws, slow = (
+            (options.draws, options.slow_draws) if old is None else (old["draws"], old["slow_draws"])
+        )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the peers'
-            row = measured(cell, options.draws, min(options.draws, options.slow_draws))
+            row = measured(cell, draws, min(draws, slow), own=old is not None)
+        if old is not None:
+            row = old | {"methods": old["methods"] | row["methods"], "few": old["few"] | row["few"]}
         finished[cell.name] = row | {"seconds": round(time.perf_counter() - started, 1)}
         with options.kept.open("a", encoding="utf-8") as file:
             file.write(json.dumps(finished[cell.name]) + "\n")

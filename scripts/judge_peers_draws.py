@@ -545,8 +545,8 @@ def of_evalstats() -> dict[str, Method]:
     return {"evalstats": run}
 
 
-def measured(cell: Cell, draws: int, slow_draws: int) -> dict[str, Any]:
-    """Return coverage, width and refusals of every method in a cell."""
+def measured(cell: Cell, draws: int, slow_draws: int, *, own: bool = False) -> dict[str, Any]:
+    """Return coverage, width and refusals of every method in a cell; of calibrant's alone with ``own``."""
     rng = np.random.default_rng(zlib.crc32(cell.name.encode()))
     rows: dict[str, list[tuple[Draw, Answer]]] = {}
     seconds: dict[str, float] = {}
@@ -555,7 +555,7 @@ def measured(cell: Cell, draws: int, slow_draws: int) -> dict[str, Any]:
         started = time.process_time()
         answers = of_calibrant(one)
         seconds["calibrant"] = seconds.get("calibrant", 0.0) + time.process_time() - started
-        for name, method in peers().items():
+        for name, method in () if own else peers().items():
             if name in SLOW and number >= slow_draws:
                 continue
             started = time.process_time()

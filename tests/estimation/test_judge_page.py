@@ -70,6 +70,9 @@ def test_the_page_has_all_tables_and_makes_no_request(run: Run, judged: Path) ->
     assert "<new>" not in html
     assert "&lt;new&gt;" in html
     assert len(html) < 200_000
+    heads = re.findall(r"<thead>.*?</thead>", html, re.DOTALL)
+    assert heads
+    assert max(head.count("<th ") + head.count("<th>") for head in heads) <= 10  # which fit 1,300 pixels
 
 
 def test_classes_have_a_page_and_means_a_figure(run: Run, judged: Path) -> None:

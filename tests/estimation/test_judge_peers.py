@@ -30,3 +30,17 @@ def test_six_cells_cover_and_finished_cells_are_kept(
     assert capsys.readouterr().out.count(" of 6") == 1
     last = json.loads(kept.read_text(encoding="utf-8").splitlines()[-1])
     assert last["methods"]["calibrant"] == cells[-1]["methods"]["calibrant"]
+    again = "graded/biased/100/whole clusters/0.7"
+    changed = {
+        **last,
+        "name": again,
+        "cell": cells[3]["cell"],
+        "draws": 5,
+        "methods": {"peer": {"means": {}}},
+    }
+    kept.write_text(json.dumps(changed) + "\n", encoding="utf-8")
+    grid.main(["--cells", "small", "--again", "whole clusters", "--kept", str(kept)])
+    found = grid.kept(kept)[again]
+    assert found["methods"]["peer"] == {"means": {}}
+    assert found["methods"]["calibrant"]["means"]["coverage"] > 60
+    assert (found["draws"], capsys.readouterr().out.count(" of 6")) == (5, 1)

@@ -55,7 +55,7 @@ def test_the_difference_of_grades_is_that_of_ppi_on_differences_within_prompts()
     estimate = y.mean() - weight * (f.mean() - every.mean())
     assert defined(pair.difference.estimate) == pytest.approx(estimate)
     influence = of_labels - weight * of_judge
-    variance = (influence[:60] ** 2).sum() * 60 / 59 + (influence[60:] ** 2).sum()
+    variance = (influence[:60] ** 2).sum() * 60 / 59 + (influence[60:] ** 2).sum() * 300 / 299
     assert defined(pair.difference.standard_error) == pytest.approx(math.sqrt(variance * 59 / 58))
 
 

@@ -50,7 +50,17 @@ def test_a_plan_for_a_useless_judge_says_so() -> None:
     assert good.judge_warning is None
     assert defined(good.plans[0].gain.low) > 1
     assert abs(defined(useless.plans[0].labels) / defined(useless.plans[0].without) - 1) < 0.1
-    assert "12 labeled prompts are few" in str(judge_plan(judged(12, rng), width=0.2).pilot_warning)
+
+
+def test_a_plan_warns_of_each_system_with_few_labels() -> None:
+    rng = np.random.default_rng(1)
+    both = judge_plan(judged(12, rng), width=0.2).pilot_warning
+    assert "few labeled prompts for a plan" in str(both)
+    assert "A (12), B (12)" in str(both)
+    table = judged(40, rng)
+    labelled = np.flatnonzero(table.labelled & (table.system == 1))
+    table.label[labelled[12:]] = np.nan  # B has 12
+    assert ": B (12);" in str(judge_plan(table, width=0.2).pilot_warning)
 
 
 def _planned(samples: int) -> tuple[float, float]:
@@ -108,3 +118,8 @@ def test_the_command_plans_from_a_table(run: Run, tmp_path: Path) -> None:
         calibrant.plan_judge(frame.assign(label=alike), difference=0.1)
     with pytest.raises(InputError, match="class names"):
         calibrant.plan_judge(frame.assign(judge="good", label="good"), width=0.1)
+    with pytest.raises(InputError, match="do not use weights"):
+        calibrant.plan_judge(frame.assign(weight=2.0), width=0.1)
+    compared = frame.rename(columns={"system": "system_a"}).assign(system_b="C")
+    with pytest.raises(InputError, match="preferences, which have no plan"):
+        calibrant.plan_judge(compared, width=0.1)

@@ -781,3 +781,29 @@ def test_a_difference_of_rounding_errors_is_zero() -> None:
     test = paired_t_test(first, second)
     assert test.difference.estimate == 0.0
     assert mean_interval(first - second).mean.estimate == 0.0
+
+
+def test_the_variance_of_unequal_clusters_counts_the_correlation_within_them() -> None:
+    rng = np.random.default_rng(3)
+    size = np.array([2, 3, 5, 9, 20, 31])
+    cluster = np.repeat(np.arange(6), size)
+    values = np.array([3, -2, 1, -1, 2, -1.5])[cluster] + rng.normal(size=len(cluster))
+    residual = values - values.mean()
+    total, square, n = np.bincount(cluster, residual), float(residual @ residual), len(cluster)
+    # By matrices: sums of clusters have this covariance, and residuals are A times the sums.
+    rho = (float(total @ total) - square) / square * n / (float(size @ size) - n)
+    assert 0 < rho < 1
+    sums = np.diag((1 - rho) * size + rho * size**2)
+    share = size / n
+    left = np.eye(6) - share[:, None]
+    root = np.diag(1 / np.sqrt(1 - share))
+    of_squares = root @ left @ sums @ left.T @ root
+    expected = np.trace(of_squares) / np.trace(sums)
+    variance = (total**2 / (1 - share)).sum() / expected / n**2
+    freedom = np.trace(of_squares) ** 2 / (of_squares**2).sum()
+    found = mean_interval(values, clusters=cluster)
+    assert defined(found.mean.standard_error) == pytest.approx(math.sqrt(variance))
+    assert defined(found.freedom) == pytest.approx(freedom)
+    assert defined(found.freedom) < 3  # nearly all of the variance is that of two clusters
+    alone = mean_interval(np.repeat([1.0, 2, 4], 2), clusters=[0, 0, 1, 1, 2, 2])
+    assert defined(alone.freedom) == pytest.approx(2)

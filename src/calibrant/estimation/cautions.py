@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from calibrant.estimation.sampling import ENOUGH, Sample, known_likeness
+from calibrant.estimation.sampling import ENOUGH, ENOUGH_TUNED, Sample, known_likeness
 from calibrant.estimation.shifted_shares import SHIFTS
 from calibrant.metrics.tails import FEW_CLUSTERS, NARROW, effective_number, few_events
 
@@ -12,7 +12,7 @@ ENOUGH_UNEQUAL = 20  # effective number, with unequal probabilities of being lab
 FEW_UNEQUAL_CLUSTERS = 30  # effective number with unequal probabilities, below which it is named
 MANY_CLUSTERS = 40  # effective number, below which very unequal clusters are named
 DOMINANT = 0.5  # fraction of the labels in one cluster from which a warning is given
-FEW_OF_A_KIND = f"fewer than {ENOUGH} labels are positive, or fewer than {ENOUGH} are negative"
+FEW_OF_A_KIND = "fewer than {0} labels are positive, or fewer than {0} are negative"
 FEW = f"{FEW_OF_A_KIND}: the interval is wide"
 FEW_UNTUNED = f"{FEW_OF_A_KIND}: the scores have weight 0, and the interval is wide"
 FEW_PPI = f"{FEW_OF_A_KIND}: the interval may be too narrow"
@@ -46,16 +46,17 @@ def cautions(sample: Sample, method: str, *, grouped: bool, corpus: bool, untune
     shift = method in SHIFTS
     few = FEW_PPI if method in ("ppi", "dsl") else FEW_UNTUNED if untuned else FEW
     kinds = sample.effective_classes() if shift else sample.effective_kinds()
-    enough, limit = (ENOUGH, FEW_CLUSTERS) if sample.equal else (ENOUGH_UNEQUAL, FEW_UNEQUAL_CLUSTERS)
+    enough = ENOUGH_TUNED if method in ("labels", "ppi++") else ENOUGH
+    limit = FEW_CLUSTERS if sample.equal else FEW_UNEQUAL_CLUSTERS
     if not sample.equal:
-        few, most = FEW_UNEQUAL, float(sample.weight.max())
+        few, enough, most = FEW_UNEQUAL, ENOUGH_UNEQUAL, float(sample.weight.max())
         if shift:  # one more label may stand for the most documents
             kinds = sample.effective_classes(most)
         elif not grouped:
             kinds = sample.effective_kinds(most)
     if shift:
         enough, few = ENOUGH_UNEQUAL, FEW_SHIFTED if sample.equal else FEW_SHIFTED + ONE_MORE
-    warnings = {"few_warning": few} if min(kinds) < enough - 1e-9 else {}
+    warnings = {"few_warning": few.format(enough)} if min(kinds) < enough - 1e-9 else {}
     if sample.cluster is None:
         return warnings
     positives = sample.weight * sample.label

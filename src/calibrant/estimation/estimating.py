@@ -213,7 +213,7 @@ def corrected_counts(
     share the variance, unless it differs significantly, see `shared_intervals`; they never share the mean.
     Intervals of differences and trends follow from those of the periods, see `combined`.
 
-    ``ppi++`` gives the scores weight 0 with fewer than 10 positive or 10 negative labels. With clusters, its
+    ``ppi++`` gives the scores weight 0 with fewer than 5 positive or 5 negative labels. With clusters, its
     weight comes from the sums of clusters, and is from 0 to 1.
 
     References

@@ -17,11 +17,11 @@ from calibrant.estimation.results.judging import JudgeErrors
 from calibrant.exceptions import InputError
 from calibrant.metrics.tails import (
     clopper_pearson,
-    cr2,
     critical_value,
     effective_number,
     few_clusters,
     quantile,
+    satterthwaite,
     skewed,
     skewness_of,
     student,
@@ -156,7 +156,7 @@ class Answers:
 
 @dataclass(frozen=True)
 class Mean:
-    """Sums over units, of which every estimate is a combination: labels alone, and the judge's correction.
+    """Sums over answers, of which every estimate is a combination: labels alone, and the judge's correction.
 
     Attributes
     ----------
@@ -165,16 +165,19 @@ class Mean:
     excess
         Mean judge score of the labeled answers minus that of all answers.
     of_labels, of_excess
-        (units,) influence of each unit on both.
-    sizes
-        (systems, units) fraction of the weight of each system's labels that is in each unit.
+        (answers,) influence of each answer on both; (prompts,) of both answers to a prompt on a difference.
+    shares
+        (systems, answers) fraction of the weight of each system's labels.
+    unit
+        (answers,) prompt or cluster.
     """
 
     labels: float
     excess: float
     of_labels: Floats
     of_excess: Floats
-    sizes: Floats
+    shares: Floats
+    unit: Integers
 
     def __sub__(self, other: Mean) -> Mean:
         return Mean(
@@ -182,31 +185,44 @@ class Mean:
             self.excess - other.excess,
             self.of_labels - other.of_labels,
             self.of_excess - other.of_excess,
-            np.vstack([self.sizes, other.sizes]),
+            np.vstack([self.shares, other.shares]),
+            self.unit,
         )
+
+    @cached_property
+    def sizes(self) -> Floats:
+        """(systems, units) fraction of the weight of each system's labels that is in each unit."""
+        return sums_of(self.unit, self.shares)
 
     @property
     def units(self) -> int:
         """Number of units with labels."""
         return int(np.count_nonzero(self.sizes.any(axis=0)))
 
+    @cached_property
+    def sums(self) -> tuple[Floats, Floats]:
+        """(units,) influence of each unit on the labels' mean, and on the excess."""
+        return totals(self.unit, self.of_labels), totals(self.unit, self.of_excess)
+
     def weight(self) -> float:
         """Return the weight of the judge scores with the least variance; 0 for one below it or few units."""
         if self.units < ENOUGH:
             return 0.0
+        labels, excess = self.sums
         # Not a product of BLAS, whose threads wait for each other at this size.
-        square = float((self.of_excess * self.of_excess).sum())
-        return max(0.0, float((self.of_labels * self.of_excess).sum()) / square) if square > DUST**2 else 0.0
+        square = float((excess * excess).sum())
+        return max(0.0, float((labels * excess).sum()) / square) if square > DUST**2 else 0.0
 
     def with_weight(self, weight: float, *, tuned: bool) -> Estimate:
         """Return the estimate in which the judge scores have a weight; ``tuned`` if these data chose it."""
         influence = self.of_labels - weight * self.of_excess
-        variance, freedom = variance_of_sum(influence, self.sizes)
+        variance, freedom = variance_of_sum(influence, self.shares, self.unit)
         if tuned and weight:  # the regression on the judge's scores takes one degree of freedom
-            units = self.units
+            units = effective_number(self.sizes.sum(axis=0))
             variance *= max(1, units - 1) / max(1, units - 2)
             freedom = max(1.0, freedom - 1)
-        return Estimate(self.labels - weight * self.excess, math.sqrt(variance), freedom, influence, weight)
+        value = self.labels - weight * self.excess
+        return Estimate(value, math.sqrt(variance), freedom, totals(self.unit, influence), weight)
 
 
 @dataclass(frozen=True)
@@ -249,42 +265,58 @@ class Estimate:
         return Quantity(inside, least, most, self.error)
 
 
-def variance_of_sum(influence: Floats, sizes: Floats) -> tuple[float, float]:
-    """Return the variance of a sum of the units' influences, CR2, and its degrees of freedom.
+def variance_of_sum(influence: Floats, shares: Floats, unit: Integers) -> tuple[float, float]:
+    """Return the variance of a sum of the answers' influences, CR2, and its degrees of freedom.
 
-    Units with labels of other systems than the rest are strata, as in Welch's test. Units without labels are
-    many, and add no uncertainty of their variance.
+    Units with labels of other systems than the rest are strata, as in Welch's test, and so are those without
+    labels, whose size is the number of their answers.
     """
+    sizes, total = sums_of(unit, shares), totals(unit, influence)
     pattern = (sizes > 0).T @ (1 << np.arange(len(sizes)))
-    leverage = sizes.max(axis=0)
     kinds = [pattern == kind for kind in np.unique(pattern) if kind]
     if any(np.count_nonzero(kind) < 2 for kind in kinds):
         kinds = [pattern > 0]
-    variance, uncertainty = float((influence[pattern == 0] ** 2).sum()), 0.0
-    for kind in kinds:
-        part = float((influence[kind] ** 2 / np.maximum(1 - leverage[kind], DUST)).sum())
-        freedom = cr2(sizes[:, kind].sum(axis=0), influence[kind])[1]
+    every = totals(unit, np.ones(len(unit))) / len(unit)
+    strata = [
+        (kind, sizes[:, kind].sum(axis=0), sizes[:, kind].max(axis=0), shares.sum(axis=0)) for kind in kinds
+    ]
+    without = pattern == 0
+    if without.any() and total[without].any():
+        strata.append((without, every[without], every[without], np.full(len(unit), 1 / len(unit))))
+    variance, uncertainty = 0.0, 0.0
+    for kind, size, leverage, weight in strata:
+        own = kind[unit]
+        items = float(weight[own] @ weight[own]), float(influence[own] @ influence[own])
+        expected, freedom = satterthwaite(size, total[kind], items) if len(size) > 1 else (1.0, 1.0)
+        part = float((total[kind] ** 2 / np.maximum(1 - leverage, DUST)).sum()) / expected
         variance += part
         uncertainty += part**2 / max(1.0, freedom)
     return variance, variance**2 / uncertainty if uncertainty else 1.0
 
 
-def mean_of(answers: Answers, units: int) -> Mean:
-    """Return the sums of one system, over units that are counted from 0."""
-    rows = answers.rows
-    share = answers.weight[rows] / answers.weight[rows].sum()
-    label, judge = answers.label[rows], answers.judge[rows]
-    mean, of_labelled, of_all = float(share @ label), float(share @ judge), float(answers.judge.mean())
-    of_labels = totals(answers.unit[rows], share * (label - mean), units)
-    of_excess = totals(answers.unit[rows], share * (judge - of_labelled), units)
-    of_excess -= totals(answers.unit, (answers.judge - of_all) / len(answers.judge), units)
-    sizes = totals(answers.unit[rows], share, units)
-    return Mean(mean, of_labelled - of_all, of_labels, of_excess, sizes[None])
+def mean_of(answers: Answers) -> Mean:
+    """Return the sums of one system."""
+    rows, count = answers.rows, len(answers.judge)
+    share = np.zeros(count)
+    share[rows] = answers.weight[rows] / answers.weight[rows].sum()
+    label = np.where(share > 0, answers.label, 0.0)
+    mean, of_labelled, of_all = (
+        float(share @ label),
+        float(share @ answers.judge),
+        float(answers.judge.mean()),
+    )
+    of_excess = share * (answers.judge - of_labelled) - (answers.judge - of_all) / count
+    return Mean(mean, of_labelled - of_all, share * (label - mean), of_excess, share[None], answers.unit)
 
 
-def totals(unit: Integers, values: Floats, units: int = 0) -> Floats:
+def totals(unit: Integers, values: Floats) -> Floats:
     """Return (units,) sums of values."""
-    return np.bincount(unit, values, minlength=units).astype(np.float64)
+    return np.bincount(unit, values).astype(np.float64)
+
+
+def sums_of(unit: Integers, shares: Floats) -> Floats:
+    """Return (systems, units) sums of (systems, answers) values."""
+    return np.stack([totals(unit, share) for share in shares])
 
 
 def answers_of(table: JudgedTable, rows: Integers) -> Answers:
@@ -306,9 +338,9 @@ def weighted_mean(values: Floats, weight: Floats, unit: Integers) -> Estimate:
     """Return a weighted mean with its standard error over units."""
     share = weight / weight.sum()
     mean = float(share @ values)
-    influence = totals(unit, share * (values - mean))
-    variance, freedom = variance_of_sum(influence, totals(unit, share)[None])
-    return Estimate(mean, math.sqrt(variance), freedom, influence, 0.0)
+    influence = share * (values - mean)
+    variance, freedom = variance_of_sum(influence, share[None], unit)
+    return Estimate(mean, math.sqrt(variance), freedom, totals(unit, influence), 0.0)
 
 
 def own_mean(table: JudgedTable, answers: Answers, method: str, level: float) -> tuple[Quantity, str | None]:
@@ -332,7 +364,7 @@ def own_mean(table: JudgedTable, answers: Answers, method: str, level: float) ->
         return row.share, next((text for text in warnings if text is not None), None)
     if method in ("dsl", "prior-shift"):
         return Quantity(None, reason="it is for labels that are 0 or 1"), None
-    mean = mean_of(answers, int(answers.unit.max()) + 1)
+    mean = mean_of(answers)
     weight = {"labels": 0.0, "ppi": 1.0, "ppi++": mean.weight()}[method]
     estimate = mean.with_weight(weight, tuned=method == "ppi++")
     gap = beyond(table, answers.label[rows])
@@ -475,10 +507,10 @@ def gain_of(answers: Answers, level: float) -> Quantity:
         return Quantity(None, reason="all its labels, or the judge's scores of them, are equal")
     label, judge = label / math.sqrt(spread), judge / math.sqrt(scores)
     correlation = min(1 - 1e-9, max(-1 + 1e-9, float(share @ (label * judge))))
-    influence = totals(answers.unit[rows], share * (label * judge - correlation * (label**2 + judge**2) / 2))
-    size = totals(answers.unit[rows], share)
-    units = effective_number(size)
-    variance, freedom = variance_of_sum(influence, size[None])
+    influence = share * (label * judge - correlation * (label**2 + judge**2) / 2)
+    unit = np.unique(answers.unit[rows], return_inverse=True)[1]
+    units = effective_number(totals(unit, share))
+    variance, freedom = variance_of_sum(influence, share[None], unit)
     error = math.sqrt(variance) / (1 - correlation**2)
     half = critical_value(level, freedom, "two-sided") * error
     unlabelled = 1 - len(rows) / len(answers.judge)
@@ -500,7 +532,7 @@ def gain_of_units(mean: Mean, unlabelled: float, level: float) -> Quantity:
     ``unlabelled`` is the part of the judged prompts that has no label.
     """
     own = mean.sizes.any(axis=0)
-    label, judge = mean.of_labels[own], mean.of_excess[own]
+    label, judge = (sums[own] for sums in mean.sums)
     label, judge = label - label.mean(), judge - judge.mean()
     spread, scores, units = float(label @ label), float(judge @ judge), len(label)
     if units < ENOUGH or spread <= DUST**2 or scores <= DUST**2:

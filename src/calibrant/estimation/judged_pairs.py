@@ -17,6 +17,7 @@ from calibrant.estimation.judged_means import (
     JudgedTable,
     beyond,
     mean_of,
+    totals,
     warning_of,
 )
 from calibrant.estimation.results.judging import INCONCLUSIVE, TIED, JudgedDifference
@@ -141,9 +142,8 @@ def settled(
 
 def _difference(table: JudgedTable, pair: JudgedDifference, answers: Sequence[Answers], level: float) -> Pair:
     """Return the difference of a pair."""
-    units = int(answers[0].unit.max()) + 1
     labels = [own.label[own.rows] for own in answers]
-    gap = mean_of(answers[0], units) - mean_of(answers[1], units)
+    gap = mean_of(answers[0]) - mean_of(answers[1])
     weight, width = gap.weight(), table.high - table.low
     estimate, alone = gap.with_weight(weight, tuned=True), gap.with_weight(0.0, tuned=False)
     near = any(beyond(table, own) for own in labels)
@@ -151,7 +151,7 @@ def _difference(table: JudgedTable, pair: JudgedDifference, answers: Sequence[An
     if difference.low is None:
         return Pair(replace(pair, difference=difference))
     judged = answers[0].judge - answers[1].judge
-    of_all = np.bincount(answers[0].unit, judged - judged.mean(), minlength=units) / len(judged)
+    of_all = totals(answers[0].unit, (judged - judged.mean()) / len(judged))
     labelled = estimate.influence - weight * of_all
     row = replace(
         pair,

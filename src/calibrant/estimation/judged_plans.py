@@ -169,13 +169,21 @@ def judge_plan(
 
 
 def _few(table: JudgedTable) -> str | None:
-    """Return a warning if the pilot has few units: with 12 labeled clusters, plans for 80 % had 58 %."""
+    """Return a warning of systems with few labeled units: with 12 clusters, plans for 80 % had 58 %.
+
+    Systems with fewer than 10 labels have no plan.
+    """
     unit, known = (table.item if table.cluster is None else table.cluster), table.labelled
-    number = max(len(np.unique(unit[known & (table.system == code)])) for code in range(len(table.systems)))
-    if number >= LEAST_UNITS:
+    few = {}
+    for code, name in enumerate(table.systems):
+        own = unit[known & (table.system == code)]
+        if len(own) >= ENOUGH and len(np.unique(own)) < LEAST_UNITS:
+            few[name] = len(np.unique(own))
+    if not few:
         return None
     what = "prompts" if table.cluster is None else "clusters"
-    return f"{number} labeled {what} are few for a plan, whose power may be lower: read the safe labels"
+    names = ", ".join(f"{name} ({number})" for name, number in few.items())
+    return f"few labeled {what} for a plan, whose power may be lower: {names}; read the safe labels"
 
 
 def _goal(width: float | None, difference: float | None, most: float) -> tuple[str, float]:
@@ -214,11 +222,10 @@ def _plan(
             first=first, second=second, labelled=labelled, labels=None, safe_labels=None, without=None,
             gain=Quantity(None, reason=reason),
         )  # fmt: skip
-    units = int(answers[0].unit.max()) + 1
-    mean, judged = mean_of(answers[0], units), answers[0].judge
+    mean, judged = mean_of(answers[0]), answers[0].judge
     if len(answers) == 2:
-        mean, judged = mean - mean_of(answers[1], units), judged - answers[1].judge
-    of_all = totals(answers[0].unit, (judged - judged.mean()) / len(judged), units)
+        mean, judged = mean - mean_of(answers[1]), judged - answers[1].judge
+    of_all = totals(answers[0].unit, (judged - judged.mean()) / len(judged))
     weight = mean.weight()
     with_judge, alone = (Spread.of(mean, one, of_all, labelled, items) for one in (weight, 0.0))
     return PlannedJudgment(

@@ -405,7 +405,7 @@ def mean_of(job: _Job, number: int | None, factor: float) -> Mean:
         left = np.where(labeled.spared > 0, influence - center[labeled.stratum], 0.0)
         influence = left * np.sqrt(count / np.maximum(1, count - 1))[labeled.stratum]
     sizes, sums = (np.bincount(labeled.unit, one).astype(np.float64) for one in (share, influence))
-    variance, freedom = cr2(sizes, sums)
+    variance, freedom = cr2(sizes, sums, (float(share @ share), float(influence @ influence)))
     if labeled.stratum is not None:
         variance = float(sums @ sums)
     if job.population != "corpus":

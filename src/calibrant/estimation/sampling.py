@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from calibrant._checks import Floats, Integers
 from calibrant.metrics.tails import effective_number, events_of_clusters
 
-ENOUGH = 10  # labels of each kind, from which on the scores are weighted, and a period's own are used
+ENOUGH = 10  # labels of each kind, from which on a period's own are used
+ENOUGH_TUNED = 5  # labels of each kind, from which on the weight of the scores is tuned
 PRIOR = 2.0  # labels that the scores of a kind are shrunken by
 ENOUGH_CLUSTERS = 20  # with labels of each kind: from then on they show the design effect
 EQUAL = 1e-9
@@ -94,8 +95,8 @@ class Sample:
 
     @property
     def few(self) -> bool:
-        """True if there are too few labels of one kind to estimate its scores."""
-        return min(self.kinds) < ENOUGH
+        """True if there are too few labels of one kind to tune the weight of the scores."""
+        return min(self.kinds) < ENOUGH_TUNED
 
     def effective_kinds(self, *more: float) -> tuple[float, float]:
         """Return Kish's effective numbers of negative and of positive labels, with more labels of each."""

@@ -78,8 +78,8 @@ def mean_interval(
         are assumed to be independent, and ``plain`` is None.
     clusters
         (n,) cluster of each item. The standard error is then CR2 (Bell and McCaffrey 2002), from sums over
-        clusters, and Student's t has Satterthwaite's degrees of freedom: one less than the number of clusters
-        if they have equal sizes, and fewer if one cluster has many of the items.
+        clusters, and Student's t has Satterthwaite's degrees of freedom [7]_: one less than the number of
+        clusters if they have equal sizes, and fewer if large clusters have most of the variance.
     level
         Nominal coverage.
 
@@ -95,6 +95,8 @@ def mean_interval(
     .. [5] Bouckaert (2003). Choosing between two learning algorithms based on calibrated tests. ICML, 51-58.
     .. [6] Dietterich (1998). Approximate statistical tests for comparing supervised classification learning
        algorithms. Neural Computation 10, 1895-1923.
+    .. [7] Imbens and Kolesár (2016). Robust standard errors in small samples: some practical advice. Review
+       of Economics and Statistics 98, 701-712.
 
     Examples
     --------
@@ -263,8 +265,9 @@ class _Spread:
         variance = float(residual @ residual) * units / freedom
         if cluster is not None:
             size = np.bincount(cluster, minlength=units).astype(np.float64)
+            items = float(self.n), float(residual @ residual)
             residual = np.bincount(cluster, residual, minlength=units).astype(np.float64)
-            variance, freedom = cr2(size, residual)
+            variance, freedom = cr2(size, residual, items)
             self.warning = few_clusters(size)
         flat = float(np.abs(residual).max()) <= dust * max(1.0, self.n / units)
         error = 0.0 if flat else math.sqrt(variance) / self.n

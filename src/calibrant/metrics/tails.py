@@ -218,34 +218,66 @@ def skewed(skewness: float, units: float) -> str | None:
     )
 
 
-def cr2(size: NDArray[Any], total: NDArray[Any]) -> tuple[float, float]:
+def cr2(
+    size: NDArray[Any], total: NDArray[Any], items: tuple[float, float] | None = None
+) -> tuple[float, float]:
     """Return the variance of a sum of residuals over clusters, and its degrees of freedom.
 
     Parameters
     ----------
     size
-        (clusters,) items of each of two clusters or more.
+        (clusters,) items of each of two clusters or more, or sum of their weights.
     total
         (clusters,) sum of the residuals of each; their sum is 0.
+    items
+        Sums of squares of all items' weights, and of their residuals times weights. None: items of a cluster
+        are independent.
 
     Returns
     -------
     variance : float
-        CR2 of Bell and McCaffrey (2002), unbiased for independent items.
+        CR2 of Bell and McCaffrey (2002), unbiased for items with the correlation within clusters that the
+        residuals have (Imbens and Kolesár 2016).
     freedom : float
-        Degrees of freedom by Satterthwaite's approximation; clusters less one, if they have equal size.
+        Degrees of freedom by Satterthwaite's approximation for this correlation: clusters less one, if they
+        have equal size, and fewer if large clusters have most of the variance.
+
+    References
+    ----------
+    Bell and McCaffrey (2002), "Bias reduction in standard errors for linear regression with multi-stage
+    samples", Survey Methodology 28; Imbens and Kolesár (2016), "Robust standard errors in small samples: some
+    practical advice", Review of Economics and Statistics 98.
 
     Examples
     --------
     >>> variance, freedom = cr2(np.full(4, 5.0), np.array([1.0, -1.0, 2.0, -2.0]))
     >>> round(variance, 3), round(freedom, 3)
     (13.333, 3.0)
+    >>> size, total = np.array([1.0, 2, 4, 8]), np.array([1.0, -2, 4, -3])
+    >>> [[round(value, 1) for value in cr2(size, total, items)] for items in (None, (15, 10))]
+    [[46.8, 1.9], [56.1, 1.5]]
     """
     size, total = size[size > 0], total[size > 0]
-    n = float(size.sum())
     if len(size) < 2:
         return math.inf, 0.0
-    rest = 1 - size / n
-    part = size**2 / (n * rest)
-    products = float(part.sum() ** 2 - (part**2).sum())
-    return float((total**2 / rest).sum()), n**2 / (float(size @ size) + products)
+    expected, freedom = satterthwaite(size, total, items)
+    return float((total**2 / (1 - size / size.sum())).sum()) / expected, freedom
+
+
+def satterthwaite(
+    size: NDArray[Any], total: NDArray[Any], items: tuple[float, float] | None
+) -> tuple[float, float]:
+    """Return the expected CR2 of `cr2` over the variance, and its degrees of freedom."""
+    n, square = float(size.sum()), float(size @ size)
+    part, spread = size / n, size.astype(np.float64)
+    if items is not None and items[1] > 0 and square > items[0] * (1 + 1e-9):
+        shared = (float(total @ total) - items[1]) / items[1] * items[0] / (square - items[0])
+        shared = min(1.0, max(0.0, shared))  # the correlation within clusters
+        spread = (1 - shared) * items[0] / n * size + shared * size**2
+    weight, variance = 1 / (1 - part), float(spread.sum())
+    own = spread - 2 * part * spread + part**2 * variance  # expected squares of totals
+    parts, spreads, both = (float(weight @ product) for product in (part**2, spread**2, part * spread))
+    squares = float(weight**2 @ (spread * (2 * own - spread)))
+    squares += 2 * parts * spreads + (variance * parts - 2 * both) ** 2 - 2 * both**2
+    expected = float(weight @ own)
+    return expected / variance, expected**2 / squares

@@ -12,6 +12,7 @@ from calibrant.estimation.results.judging import JudgedSystems
 from calibrant.pages.report_page import check_page, write
 from calibrant.pages.sections import Lines, Picture, TextTable, no_figures
 from calibrant.pages.tables import text_table
+from calibrant.records import Table
 from calibrant.records.words import percent
 from calibrant.verbs.figures import KINDS, figure_kind, save_figure
 
@@ -36,6 +37,7 @@ LEADS = {
     "bias": "Differences of judge minus label: above 0, the judge favors answers with the value.",
     "methods": "Means by other methods, each right under its own assumptions.",
 }
+WORTH = "Labels alone, and what the judge adds to them"
 MEANS_CAPTION = (
     "Points with {level} intervals, each for one mean alone. Where the judge alone is outside of the "
     "corrected interval, the judge is wrong about the system."
@@ -121,14 +123,19 @@ class JudgePage:
                 continue
             notes = [note for note in table.notes if not note.startswith("Undefined")]
             folded = len(table.rows) > MOST_ROWS and table.name not in ("systems", "shares", "differences")
-            made = text_table(
-                replace(table, notes=()), title=f"All {len(table.rows)} rows" if folded else "", folded=folded
-            )
+            title, table = f"All {len(table.rows)} rows" if folded else "", replace(table, notes=())
+            made = [text_table(table, title=title, folded=folded)]  # with a note on undefined numbers
+            if table.name in ("systems", "shares") and any(one.name == "gain" for one in table.columns):
+                worth = ("labels_alone", "gain")
+                made = [
+                    text_table(_without(table, worth), title=""),
+                    text_table(_without(table, ("corrected", "judge_alone", "letters")), title=WORTH),
+                ]
             parts.append(
                 replace(
                     self._drawn(table.name),
                     heading=table.title,
-                    tables=(replace(made, note=" ".join(note for note in table.notes if note not in notes)),),
+                    tables=tuple(made),
                     warnings=tuple(notes),
                 )
             )
@@ -156,6 +163,16 @@ class JudgePage:
         from calibrant.pages.html import render_record
 
         return render_record(self, [_pictures(part) for part in self.parts])
+
+
+def _without(table: Table, names: Sequence[str]) -> Table:
+    """Return a table without some columns: all of them together are wider than a page."""
+    kept = [place for place, column in enumerate(table.columns) if column.name not in names]
+    return replace(
+        table,
+        columns=tuple(table.columns[place] for place in kept),
+        rows=tuple(tuple(row[place] for place in kept) for row in table.rows),
+    )
 
 
 def _pictures(part: Part) -> Sequence[Picture]:

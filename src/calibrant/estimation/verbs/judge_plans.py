@@ -9,6 +9,7 @@ from calibrant.estimation.judged_plans import judge_plan
 from calibrant.estimation.results.judged_plans import JudgePlan
 from calibrant.estimation.verbs.judged_tables import (
     Asked,
+    check_weight,
     class_of,
     label_columns,
     names_of,
@@ -76,8 +77,8 @@ def plan_judge(
     Raises
     ------
     InputError
-        If not exactly one of a width and a difference is given, the table cannot be read, or no system has 10
-        labels.
+        If not exactly one of a width and a difference is given, the table cannot be read, has weights or
+        preferences, or no system has 10 labels.
 
     Examples
     --------
@@ -95,6 +96,13 @@ def plan_judge(
     if view is not None and not view.startswith("class:"):
         raise InputError(f"{view!r} is no class", "write `view='class:NAME'`", code="parameter")
     table = open_table(source)
+    check_weight(table)
+    if system not in table.columns and {"system_a", "system_b"} <= {*table.columns}:
+        message, hint = (
+            "rows are preferences, which have no plan",
+            "plan with one row per answer and its score",
+        )
+        raise InputError(message, hint, code="parameter", file=table.name, column="system_a")
     asked = Asked(
         names_of(judge) or ("judge",), label_columns(table, names_of(label)), system, item, cluster,
         annotator, inclusion_probability,

@@ -150,6 +150,14 @@ def names_of(columns: str | Sequence[str] | None) -> tuple[str, ...]:
     return names
 
 
+def check_weight(table: Table) -> None:
+    """Raise if the table has weights, which means of judged answers do not use."""
+    if "weight" in table.columns:
+        hint = f"rename it, or write {INCLUSION} = 1 / weight if that is the probability of being labeled"
+        message = "means of judged answers do not use weights"
+        raise InputError(message, hint, code="parameter", file=table.name, column="weight")
+
+
 def label_columns(table: Table, named: Sequence[str]) -> tuple[str, ...]:
     """Return the columns of labels: those named; else ``label``, or ``label_1``, ``label_2`` and so on."""
     if named or "label" in table.columns:

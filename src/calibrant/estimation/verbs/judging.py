@@ -20,6 +20,7 @@ from calibrant.estimation.results.judging import JudgedSystems
 from calibrant.estimation.verbs.judged_tables import (
     INCLUSION,
     Asked,
+    check_weight,
     class_of,
     label_columns,
     names_of,
@@ -140,10 +141,7 @@ def judge(
     if view is not None and not view.startswith("class:"):
         raise InputError(f"{view!r} is no class", "write `view='class:NAME'`", code="parameter")
     table = open_table(source)
-    if "weight" in table.columns:
-        hint = f"rename it, or write {INCLUSION} = 1 / weight if that is the probability of being labeled"
-        message = "means of judged answers do not use weights"
-        raise InputError(message, hint, code="parameter", file=table.name, column="weight")
+    check_weight(table)
     columns = names_of(bias)
     named = names_of(label)
     asked = Asked(
