@@ -137,3 +137,18 @@ def test_a_pilot_without_positives_is_refused() -> None:
     none = [None if label is None else 0 for label in table["label"].to_pylist()]
     with pytest.raises(InputError, match="the pilot has 0 positive and 200 negative labels"):
         plan_estimate(table.set_column(2, "label", pa.array(none)), width=0.1)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("inclusion_probability", 0.0, "the inclusion probability of a labeled document is 0"),
+        ("weight", 2.0, "documents have survey weights, and the plan is for independent rows"),
+        ("cluster", 1.0, "rows have clusters, and the plan is for independent rows"),
+    ],
+)
+def test_columns_that_the_plan_cannot_use_are_refused(column: str, value: float, message: str) -> None:
+    _, _, table = corpus(1.5)
+    with pytest.raises(InputError, match=message) as caught:
+        plan_estimate(table.append_column(column, pa.array(np.full(4000, value))), width=0.1)
+    assert caught.value.column == column

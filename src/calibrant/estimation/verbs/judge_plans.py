@@ -16,7 +16,7 @@ from calibrant.estimation.verbs.judged_tables import (
     read_answers,
 )
 from calibrant.exceptions import InputError
-from calibrant.io.roles import open_table
+from calibrant.io.roles import from_file, open_table
 
 
 def plan_judge(
@@ -95,6 +95,10 @@ def plan_judge(
     if view is not None and not view.startswith("class:"):
         raise InputError(f"{view!r} is no class", "write `view='class:NAME'`", code="parameter")
     table = open_table(source)
+    if system not in table.columns and {"system_a", "system_b"} <= {*table.columns}:
+        message = "the table has preferences, and the plan is for one row per answer"
+        hint = "read the column labels needed of `calibrant judge`, which plans each difference"
+        raise InputError(message, hint, code="parameter", file=table.name)
     asked = Asked(
         names_of(judge) or ("judge",), label_columns(table, names_of(label)), system, item, cluster,
         annotator, inclusion_probability,
@@ -105,4 +109,7 @@ def plan_judge(
         raise InputError(message, "name a class, `view='class:NAME'`", code="parameter", file=table.name)
     low, high = (0.0, 1.0) if read.classes else range_of(read, label_range)
     judged = read.table(low, high, class_of(read, view) if view is not None else None)
-    return judge_plan(judged, width=width, difference=difference, prompts=prompts, power=power, level=level)
+    with from_file(table, asked.labels[0]):
+        return judge_plan(
+            judged, width=width, difference=difference, prompts=prompts, power=power, level=level
+        )

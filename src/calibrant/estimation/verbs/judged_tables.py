@@ -330,7 +330,8 @@ def _check_classes(read: ReadAnswers) -> None:
     names: list[tuple[str, ...]] = []
     for found, part in columns:
         found.check_spelling(part, "write each class in one way")
-        found.check_gaps(part, "leave the field of a missing label empty")
+        what = "fill in the judge's answer, or drop the row" if part != "label" else "leave the field empty"
+        found.check_gaps(part, what)
         names.append(found.names[part])
     _check_one_scale(columns)
     for (found, part), own in zip(columns, names, strict=True):
