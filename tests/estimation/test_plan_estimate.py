@@ -110,7 +110,10 @@ def test_predictions_that_do_not_help_are_named(run: Run, tmp_path: Path) -> Non
 
 def test_a_wish_that_needs_all_documents_has_no_number() -> None:
     _, _, table = corpus(1.5, count=300, labels=100)
-    assert plan_estimate(table, width=1e-5).plans[0].labels is None
+    plan = plan_estimate(table, width=1e-5)
+    assert [one.labels for one in plan.plans] == [None] * 3
+    assert plan.scores_warning is None
+    assert plan.summary() == "Nearly all of the 300 documents have to be labeled."
 
 
 @pytest.mark.parametrize(

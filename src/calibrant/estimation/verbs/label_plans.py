@@ -141,7 +141,8 @@ def plan_estimate(
         )
         for (design, method, _), count in zip(ways, needed, strict=True)
     )
-    helps = max(plan.saved or 0.0 for plan in plans[1:]) >= LITTLE or (least is None and any(needed))
+    saved = max(plan.saved or 0.0 for plan in plans[1:])
+    helps = saved >= LITTLE or (least is None and (any(needed) or pilot.explained >= LITTLE))
     warning = None
     if not helps:
         warning = (
