@@ -121,8 +121,8 @@ def text(
     if most is not None and ranked:
         chosen = chosen[:most]
     elif most is not None and len(rows) > most and tested is not None:
-        cells = [row[tested] for row in rows]
-        chosen.sort(key=lambda place: cell if isinstance(cell := cells[place], float) else math.inf)
+        p_values = [row[tested] for row in rows]
+        chosen.sort(key=lambda place: value if isinstance(value := p_values[place], float) else math.inf)
         chosen, kept = sorted(chosen[:most]), ", with the smallest p-values"
     elif most is not None and len(rows) > most:
         chosen = sorted({round(step * (len(rows) - 1) / (most - 1)) for step in range(most)})
