@@ -26,6 +26,7 @@ import coreference_cases
 import coreference_model_cases
 import data
 import engines_cases
+import estimation_cases
 import event_store_cases
 import events_cases
 import recalibrate_cases
@@ -37,6 +38,7 @@ MORE = (
     *cluster_cases.CASES,
     *coreference_cases.CASES,
     *engines_cases.CASES,
+    *estimation_cases.CASES,
     *event_store_cases.CASES,
     *events_cases.CASES,
     *coreference_model_cases.CASES,

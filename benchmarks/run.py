@@ -25,6 +25,7 @@ import cluster_parts
 import coreference_model_parts
 import coreference_parts
 import engines_parts
+import estimation_parts
 import event_store_parts
 import events_parts
 import explorer_parts
@@ -42,6 +43,7 @@ PARTS = {
     **events_parts.PARTS,
     **explorer_parts.PARTS,
     **event_store_parts.PARTS,
+    **estimation_parts.PARTS,
     **engines_parts.PARTS,
     **coreference_model_parts.PARTS,
     **recalibrate_parts.PARTS,

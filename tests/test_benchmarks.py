@@ -9,6 +9,7 @@ from types import ModuleType
 import pytest
 
 from calibrant_studies import fill
+from tests.command_line import Run
 
 
 def test_the_page_of_the_benchmarks_shows_their_record_and_hides_no_miss(root: Path) -> None:
@@ -145,3 +146,43 @@ def test_the_stages_that_are_timed_are_there(root: Path, monkeypatch: pytest.Mon
     stages = importlib.import_module("chain_cases").STAGES
     for owner, name, _ in stages:
         assert callable(getattr(pydoc.locate(owner), name)), f"{owner}.{name}"
+
+
+@pytest.fixture
+def estimation_parts(root: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
+    monkeypatch.syspath_prepend(str(root / "benchmarks"))
+    parts = importlib.import_module("estimation_parts")
+    monkeypatch.setattr(parts.data, "FOLDER", tmp_path)
+    monkeypatch.setattr(parts.data, "aside", lambda make, *arguments: make(*arguments))
+    return parts
+
+
+@pytest.mark.slow
+def test_commands_of_estimation_are_measured_on_tables_that_they_read(
+    estimation_parts: ModuleType, monkeypatch: pytest.MonkeyPatch, run: Run
+) -> None:
+    timing = estimation_parts.Timing
+
+    def command(arguments: list[str], **_: object) -> object:
+        ran = run(*arguments[1:])
+        assert ran.code == 0, ran.err
+        return timing(1.0, 1 << 20, ran.out, 1.0)
+
+    def case(name: str, *, n: int, **_: object) -> object:
+        make = getattr(estimation_parts.estimation_cases, name)
+        return timing(1.0, None, make(n)(), 1.0)
+
+    monkeypatch.setattr(estimation_parts, "run_command", command)
+    monkeypatch.setattr(estimation_parts, "run_case", case)
+    bars, rows = estimation_parts.commands(4000, 400, 1, threads=(1,))
+    assert [bar.row()["met"] for bar in bars] == ["yes"] * len(bars)
+    assert len(rows) >= 6
+    assert any("statsmodels" in bar.text for bar in bars)
+
+
+def test_the_parser_is_skipped_without_its_sentences(
+    estimation_parts: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("CALIBRANT_DATA", raising=False)
+    assert estimation_parts.parsing(importlib.import_module("parts").QUICK) == ([], [])
+    assert "skipped: CALIBRANT_DATA names no folder with ud-english-ewt" in capsys.readouterr().out

@@ -159,7 +159,7 @@ BUDGET = {
     "evaluation": 15081,
     "events": 10265,
     "exceptions": 157,
-    "io": 12739,
+    "io": 12815,
     "lazy": 64,
     "metrics": 10625,
     "outputs": 75,

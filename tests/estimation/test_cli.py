@@ -206,7 +206,7 @@ def test_names_without_a_class_to_count_say_how_to_choose_one(run: Run, named: t
     for gap in ("NA", "."):
         coded.write_text(f"item,label\n1,Sport\n2,{gap}\n", encoding="utf-8")
         ran = run(*given, "--view", "class:Sport")
-        assert f"row 2, column label: '{gap}' may be a missing label: leave the field" in ran.err
+        assert f"row 2, column label: '{gap}' may be a missing value: leave the field" in ran.err
     coded.write_text("item,label\n1,Other\n2,other\n", encoding="utf-8")
     assert "differ in spaces or capitals only" in run(*given, "--view", "class:Sport").err
 

@@ -135,6 +135,12 @@ def test_bad_input_is_one_line(
     run("judge", tmp_path / "judged.csv").refused(*messages)
 
 
+def test_labels_of_one_class_have_no_number(run: Run, named: pd.DataFrame, tmp_path: Path) -> None:
+    named["label"] = named["label"].mask(named["label"].notna(), "good")
+    named.to_csv(tmp_path / "judged.csv", index=False)
+    run("judge", tmp_path / "judged.csv").refused("judged.csv, column label: all", "labels are 'good'")
+
+
 def test_annotators_label_an_answer_once_and_the_judge_scores_it_once(
     run: Run, named: pd.DataFrame, tmp_path: Path
 ) -> None:

@@ -95,9 +95,16 @@ def test_grades_have_the_range_of_the_judge_or_the_one_that_is_given(
 BAD: dict[str, tuple[dict[str, Any], str]] = {
     "outside": ({"label": {3: 1.5}}, "row 4, column label: label 1.5 is outside the judge's range, 0 to 1"),
     "scales": ({"judge": {3: 70}}, "labels are from 0 to 1, and judge scores from 0 to 70"),
-    "equal": ({"label": dict.fromkeys(range(400), 1)}, "all 400 labels are 1"),
+    "equal": ({"label": dict.fromkeys(range(400), 1)}, "judged.csv, column label: all 400 labels are 1"),
     "none": ({"label": dict.fromkeys(range(400))}, "no answer has a label"),
-    "few": ({"label": {row: None for row in range(400) if row % 200 > 8}}, "no system has 10 labels"),
+    "few": (
+        {"label": {row: None for row in range(400) if row % 200 > 8}},
+        "judged.csv, column label: no system has 10 labels",
+    ),
+    "cluster": (
+        {"cluster": {row: max(0, row % 200 - 49) for row in range(400)}},
+        "judged.csv, column label: all 50 labels of new are of one cluster",
+    ),
     "twice": ({"item": {4: 3}}, "row 5, column item: 'new' has two scores for prompt '3'"),
     "clusters": (
         {"cluster": {row: row % 200 // 10 if row != 399 else 7 for row in range(400)}},
@@ -144,6 +151,8 @@ def test_a_comparison_of_judge_scores_beside_labels_points_to_judge(
 ) -> None:
     path = write(judged, tmp_path)
     run("compare", path, "--score", "judge").refused("a judge's scores", "`calibrant judge`")
+    other = judged.rename(columns={"judge": "judge_score", "label": "oracle_label"})
+    run("compare", write(other, tmp_path), "--score", "judge_score").refused("`calibrant judge`")
     del judged["label"]
     assert run("compare", write(judged, tmp_path), "--score", "judge").code == 0
 

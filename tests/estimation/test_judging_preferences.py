@@ -114,3 +114,23 @@ def test_a_table_of_preferences_with_the_bias_of_the_position(run: Run, preferen
 def test_bad_preferences_are_one_line(run: Run, preferences: Path, old: str, new: str, message: str) -> None:
     preferences.write_text(preferences.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
     run("judge", preferences).refused(message)
+
+
+def test_labels_that_are_names_of_systems_are_not_read_by_place(run: Run, tmp_path: Path) -> None:
+    rows = [(item, *pair, "a", "A") for item in range(20) for pair in (("A", "B"), ("B", "A"))]
+    frame = pd.DataFrame(rows, columns=["item", "system_a", "system_b", "judge", "label"])
+    frame.to_csv(tmp_path / "named.csv", index=False)
+    run("judge", tmp_path / "named.csv").refused("row 2, column label: 'A' is the name of a system")
+
+
+def test_equal_preferences_have_no_number(run: Run, preferences: Path) -> None:
+    frame = pd.read_csv(preferences)
+    frame["label"] = frame["label"].mask(frame["label"].notna(), "a")
+    frame.to_csv(preferences, index=False)
+    run("judge", preferences).refused("preferences.csv, column label: all 200 labels are 'a'")
+
+
+def test_preferences_have_their_plan_in_the_comparison(run: Run, preferences: Path) -> None:
+    run("plan-judge", preferences, "--difference", "0.1").refused(
+        "the table has preferences", "read the column labels needed"
+    )

@@ -110,7 +110,10 @@ def test_predictions_that_do_not_help_are_named(run: Run, tmp_path: Path) -> Non
 
 def test_a_wish_that_needs_all_documents_has_no_number() -> None:
     _, _, table = corpus(1.5, count=300, labels=100)
-    assert plan_estimate(table, width=1e-5).plans[0].labels is None
+    plan = plan_estimate(table, width=1e-5)
+    assert [one.labels for one in plan.plans] == [None] * 3
+    assert plan.scores_warning is None
+    assert plan.summary() == "Nearly all of the 300 documents have to be labeled."
 
 
 @pytest.mark.parametrize(
@@ -137,3 +140,18 @@ def test_a_pilot_without_positives_is_refused() -> None:
     none = [None if label is None else 0 for label in table["label"].to_pylist()]
     with pytest.raises(InputError, match="the pilot has 0 positive and 200 negative labels"):
         plan_estimate(table.set_column(2, "label", pa.array(none)), width=0.1)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("inclusion_probability", 0.0, "the inclusion probability of a labeled document is 0"),
+        ("weight", 2.0, "documents have survey weights, and the plan is for independent rows"),
+        ("cluster", 1.0, "rows have clusters, and the plan is for independent rows"),
+    ],
+)
+def test_columns_that_the_plan_cannot_use_are_refused(column: str, value: float, message: str) -> None:
+    _, _, table = corpus(1.5)
+    with pytest.raises(InputError, match=message) as caught:
+        plan_estimate(table.append_column(column, pa.array(np.full(4000, value))), width=0.1)
+    assert caught.value.column == column

@@ -94,3 +94,11 @@ def test_clusters_are_refused() -> None:
     rows = pa.table({**frame(), "cluster": np.arange(400) // 4})
     with pytest.raises(InputError, match="the plan is for independent rows"):
         plan_regress(rows, "y ~ x", term="x", width=0.1)
+
+
+def test_a_width_that_labels_of_all_rows_do_not_reach_says_so() -> None:
+    plan = plan_regress(pa.table(frame()), "y ~ x", family="logistic", term="x", width=0.01)
+    assert [one.labels for one in plan.plans] == [None, None]
+    assert plan.explained > 0.1
+    assert plan.predictions_warning is None
+    assert plan.summary().startswith("Labels of all 400 rows are not enough")

@@ -268,15 +268,30 @@ BAD_INPUTS: list[Case] = [
     ("y ~ x", {CHANCE: np.where(np.arange(400) == 3, 0, 0.25)}, {}, "inclusion probability is 0, outside"),
     ("y ~ x + z", {"z": ["a"] * 400}, {}, "the term z is a category with one value in all rows"),
     ("y ~ x", {"pred_y": np.ones(400)}, LOGISTIC, "all predicted outcomes are 1, so that"),
-    ("y ~ x", {"y": [1, 0, 1, *[None] * 397]}, {}, "3 labels are too few for 2 coefficients"),
-    ("y ~ x", {"cluster": np.arange(400) % 2}, {}, "2 clusters, too few for 2 coefficients"),
+    ("y ~ x", {"y": [1, 0, 1, *[None] * 397]}, {}, "2 coefficients need at least 4 labels, and there are 3"),
+    ("y ~ x", {"cluster": np.arange(400) % 2}, {}, "2 coefficients need labels from at least 3 clusters"),
+    (
+        "y ~ x + z",
+        {"z": ["abc", *map(str, np.arange(399) / 7)]},
+        {},
+        "the dataframe, row 0, column z: 'abc' is not a number, and most other values are",
+    ),
+    ("y ~ x", {"y": ["maybe", *["1", "0"] * 50, *NONE[1:]]}, {}, "row 0, column y: gold values are names"),
+    ("y ~ x", {"y": [0, 0.5] * 50 + NONE}, LOGISTIC, "row 1, column y: a gold outcome of a logistic"),
+    ("y ~ x", {"x": lambda table: 1e300 * table["x"]}, {}, "has values above 1e+100"),
+    (
+        "y ~ x",
+        {CHANCE: np.full(400, 0.25), "stratum": ["a"] * 300 + ["b"] * 100},
+        {},
+        "row 300, column stratum: stratum 'b' has no label",
+    ),
     ("y ~ x + z", {"z": 1.0 * (np.arange(400) == 5)}, {}, "one label alone determines the coefficient of z"),
     ("y ~ x + z", {"z": 1.0 * (np.arange(400) == 300)}, {}, "z is 0 in all of the labeled rows"),
     ("y ~ x", {"x": lambda table: [None, *table["x"][1:]]}, {}, "the value is missing"),
     ("y ~ x", {"pred_y": lambda table: [None, *table["pred_y"][1:]]}, {}, "the value is missing"),
     ("y ~ x + z", {"z": np.full(400, 2.0)}, {}, "z is a linear combination of other terms in the rows"),
     ("y ~ x", {"x": lambda table: [np.inf, *table["x"][1:]]}, {}, "inf is not a finite number"),
-    ("y ~ x", {"y": [1] * 100 + NONE}, LOGISTIC, "all gold outcomes are 1"),
+    ("y ~ x", {"y": [1] * 100 + NONE}, LOGISTIC, "the dataframe: all gold outcomes are 1"),
     ("y ~ x", {"y": pa.nulls(400)}, {}, "no gold value in any row"),
     ("y ~ x", {"y": [0.5] * 100 + NONE}, LOGISTIC, "a gold outcome of a logistic regression is 0.5"),
     ("y ~ x", {"pred_y": lambda table: -table["pred_y"]}, POISSON, "of a poisson regression is -1"),
@@ -319,6 +334,23 @@ def test_bad_input_is_one_clear_line(case: Case) -> None:
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
     assert "\x1b" not in str(caught.value)
+
+
+def test_labels_have_the_strata_of_their_rows() -> None:
+    table = frame()
+    gold = pa.table(
+        {
+            "item": table["item"][:100],
+            "y": table["y"][:100],
+            CHANCE: np.full(100, 0.25),
+            "stratum": ["a", "b"] * 50,
+        }
+    )
+    rows = pa.table({name: values for name, values in table.items() if name != "y"})
+    rows = rows.append_column("stratum", pa.array(["b", *["b", "a"] * 199, "a"]))
+    with pytest.raises(InputError, match="the stratum is 'b' in the dataframe") as caught:
+        regress(rows, "y ~ x", gold)
+    assert caught.value.column == "stratum"
 
 
 def test_labels_have_to_match_the_table() -> None:

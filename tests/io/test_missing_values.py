@@ -141,14 +141,14 @@ def test_a_blank_value_is_in_the_slice_of_missing_values(tmp_path: Path, kind: s
 @pytest.mark.parametrize("word", WORDS)
 @pytest.mark.parametrize("verb", ["agree", "estimate"])
 def test_words_for_a_missing_label_are_refused(tmp_path: Path, verb: str, word: str) -> None:
-    with pytest.raises(InputError, match="may be a missing label") as error:
+    with pytest.raises(InputError, match="may be a missing value") as error:
         used(verb, "label", word, "csv", tmp_path)
     assert (error.value.row, error.value.column, error.value.code) == (AT + 1, "label", "missing-value")
 
 
 @pytest.mark.parametrize("kind", FORMATS)
 def test_words_for_a_missing_label_are_refused_in_every_format(tmp_path: Path, kind: str) -> None:
-    with pytest.raises(InputError, match="'None' may be a missing label"):
+    with pytest.raises(InputError, match="'None' may be a missing value"):
         used("agree", "label", "None", kind, tmp_path)
 
 

@@ -262,6 +262,15 @@ def test_a_main_table_lacks_many_rows_or_none(count: int, missing: bool) -> None
     assert all(f"  p{place} " in listed.to_text(full=False) for place in range(count)) is not missing
 
 
+def test_a_long_table_of_tests_keeps_the_rows_with_the_smallest_p_values() -> None:
+    columns = (Column("pair", "pair", "name"), Column("p", "p", "p-value"))
+    p_values = [1.0, 0.5, 0.001, None, 0.02, 1.0]
+    pairs = tuple((f"x{place}", value) for place, value in enumerate(p_values))
+    lines = Table("t", columns, pairs, most=3).to_text().splitlines()
+    assert [line.split()[0] for line in lines if line.startswith("  x")] == ["x1", "x2", "x4"]
+    assert "  (3 of 6 rows, with the smallest p-values; the JSON output has all)" in lines
+
+
 def test_a_record_of_several_tables_in_the_formats_for_papers(parts: Parts) -> None:
     first, second = parts.to_tables()
     assert parts.to_markdown() == f"{first.to_markdown()}\n{second.to_markdown()}"

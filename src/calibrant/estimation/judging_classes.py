@@ -8,7 +8,7 @@ import numpy as np
 from msgspec.structs import asdict, replace
 
 from calibrant import _checks
-from calibrant._checks import Floats
+from calibrant._checks import Floats, shown
 from calibrant.estimation.judged_means import (
     Answers,
     JudgedTable,
@@ -25,6 +25,7 @@ from calibrant.estimation.results.judged_classes import (
     JudgedShare,
     JudgedShareDifference,
 )
+from calibrant.exceptions import InputError
 from calibrant.records import Quantity
 
 
@@ -92,8 +93,12 @@ def judged_classes(
     _checks.proportion(power, "power", such_as=0.8)
     first = next(iter(tables.values()))
     check_margins({"margin": margin}, 1.0)
-    for table in tables.values():
+    for name, table in tables.items():
         check_labels(table)
+        known = table.label[table.labelled]
+        if (known == 1).all():
+            message = f"all {len(known):,} labels are {shown(name)}"
+            raise InputError(message, "label answers of several classes", code="undefined")
     places = [np.flatnonzero(first.system == code) for code in range(len(first.systems))]
     number = len(tables)
     at_once = 1 - (1 - level) / (1 if number == 2 else number)

@@ -64,7 +64,7 @@ class Pilot:
         least = min(positive, len(label) - positive)
         if least < FEWEST:
             message = f"the pilot has {positive} positive and {len(label) - positive} negative labels"
-            raise InputError(message, f"label at least {FEWEST} of each", code="parameter")
+            raise InputError(message, f"label at least {FEWEST} of each", code="undefined")
         share = weight / weight.sum()
         y, f = label - share @ label, score[rows] - share @ score[rows]
         spread = float(share @ f**2)

@@ -195,15 +195,17 @@ def check(problem: Problem) -> None:
     width, labels = len(problem.names), len(problem.rows)
     hint = "leave out covariates, or label more rows"
     if labels < width + 2:
-        message = f"{labels} labels are too few for {width} coefficients"
-        raise InputError(message, hint, code="parameter")
+        message = f"{width} coefficients need at least {width + 2} labels, and there are {labels}"
+        raise InputError(message, hint, code="undefined")
     if not np.ptp(problem.gold_outcome):
         message = f"all gold outcomes are {problem.gold_outcome[0]:g}"
-        raise InputError(message, "label more rows, until outcomes differ", code="parameter")
+        raise InputError(message, "label more rows, until outcomes differ", code="undefined")
     count = problem.units[1]
     if problem.cluster is not None and count <= width:
-        message = f"the labels are from {count} clusters, too few for {width} coefficients"
-        raise InputError(message, hint, code="parameter")
+        message = (
+            f"{width} coefficients need labels from at least {width + 1} clusters, and there are {count}"
+        )
+        raise InputError(message, hint, code="undefined")
     for design, of in ((problem.design, "the rows"), (problem.gold_design, "the labeled rows")):
         gram = design.T @ design
         scale = np.sqrt(np.diag(gram))

@@ -10,6 +10,7 @@ import os
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
 
@@ -294,7 +295,7 @@ class FoundColumns:
         """Raise if a name of a part is a word for a missing value."""
         for code, name in enumerate(self.names[part]):
             if name.strip().casefold() in MISSING:
-                self._refuse(code, part, f"{shown(name)} may be a missing label", hint, code="missing-value")
+                self._refuse(code, part, f"{shown(name)} may be a missing value", hint, code="missing-value")
 
     def _refuse(self, name: int, part: str, message: str, hint: str, *, code: str) -> NoReturn:
         raise self.error(int(np.flatnonzero(self[part] == name)[0]), message, hint, code, part=part)
@@ -306,6 +307,35 @@ class FoundColumns:
             return error.at(file=self.table.name, column=column)
         file, row = place_of(self.table, int(self.rows[error.row]))
         return error.at(file=file, row=row, column=column)
+
+
+@contextmanager
+def from_file(table: Table, column: str | None = None) -> Iterator[None]:
+    """Name the file, and its column, in errors of code that only knew the values.
+
+    Parameters
+    ----------
+    table
+        Where the values are from.
+    column
+        Name of the column that such errors are about.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> try:
+    ...     with from_file(open_table(pa.table({"label": [1, 1]})), "label"):
+    ...         raise InputError("all labels are 1", code="undefined")
+    ... except InputError as error:
+    ...     print(error)
+    table, column label: all labels are 1
+    """
+    try:
+        yield
+    except InputError as error:
+        if error.file is None and error.row is None and error.code != "parameter":
+            error.at(file=table.name, column=column)
+        raise
 
 
 def read(source: Any, roles: Iterable[Role]) -> FoundColumns:

@@ -18,6 +18,8 @@ from calibrant.io.tables import Table
 if TYPE_CHECKING:
     import pyarrow as pa
 
+MANY, FEW = 20, 0.1  # different values of a number; the proportion of them that may be slips
+
 
 class Variable:
     """Values of one column.
@@ -78,6 +80,40 @@ class Variable:
         if not self.known.all():
             row = int(np.flatnonzero(~self.known)[0])
             raise self.error(row, "the value is missing", "fill it in, or drop the row", "missing-value")
+
+    def check_kind(self) -> None:
+        """Raise if nearly all of many different values are numbers, and another one is not."""
+        if self.names is None or len(self.names) < MANY:
+            return
+        words = [word for word in self.names if not is_number(word)]
+        if len(words) <= FEW * len(self.names):
+            row = int(np.flatnonzero(self.values == self.names.index(words[0]))[0])
+            number = next(word for word in self.names if is_number(word))
+            message = f"{shown(words[0])} is not a number, and most other values are, such as {number}"
+            raise self.error(row, message, "correct it, or drop the row", "column-type")
+
+    def first_word(self) -> tuple[int, str] | None:
+        """Return the row of the first value that is not a number, and its text; None without one."""
+        words = [code for code, word in enumerate(self.names or ()) if not is_number(word)]
+        if not words or self.names is None:
+            return None
+        row = int(np.flatnonzero(self.values == words[0])[0])
+        return row, self.names[words[0]]
+
+
+def is_number(word: str) -> bool:
+    """Return whether a text is a number.
+
+    Examples
+    --------
+    >>> is_number("0.5"), is_number("half")
+    (True, False)
+    """
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
 
 
 def _numbers(part: Column) -> Floats | None:

@@ -112,13 +112,18 @@ def text(
 ) -> list[str]:
     """Return aligned lines for a terminal, rows under the headings of their groups.
 
-    If there are more than ``most`` rows, the result contains the first ones if they are ranked; else the
-    first, the last and some evenly spaced between them.
+    If there are more than ``most`` rows, the result contains the first ones if they are ranked; else those
+    with the smallest p-values; without p-values the first, the last and some evenly spaced between them.
     """
+    tested = next((place for place, column in enumerate(columns) if column.kind == "p-value"), None)
     shown, places = [column for column in columns if column.kind not in ASIDE], range(len(rows))
-    chosen = list(places)
+    chosen, kept = list(places), ""
     if most is not None and ranked:
         chosen = chosen[:most]
+    elif most is not None and len(rows) > most and tested is not None:
+        p_values = [row[tested] for row in rows]
+        chosen.sort(key=lambda place: value if isinstance(value := p_values[place], float) else math.inf)
+        chosen, kept = sorted(chosen[:most]), ", with the smallest p-values"
     elif most is not None and len(rows) > most:
         chosen = sorted({round(step * (len(rows) - 1) / (most - 1)) for step in range(most)})
     body = [[printable(cell) for cell, _ in _shown(rows[place], columns)] for place in chosen]
@@ -132,7 +137,7 @@ def text(
             group = own
         lines.append(f"  {_padded(cells, shown, widths, '  ')}".rstrip())
     if len(chosen) < len(rows):
-        lines.append(f"  ({len(chosen)} of {len(rows):,} rows; the JSON output has all)")
+        lines.append(f"  ({len(chosen)} of {len(rows):,} rows{kept}; the JSON output has all)")
     return lines
 
 

@@ -70,6 +70,12 @@ class EstimatePlan(Record, frozen=True, kw_only=True):
     scores_warning: Annotated[str | None, warning("Predictions help little or not at all.")] = None
     plans: Annotated[tuple[PlannedLabels, ...], rows("Labels", "One entry per design and method.")]
 
+    def summary(self) -> str:
+        """Return that nearly all documents have to be labeled, if this is so."""
+        if any(plan.labels is not None for plan in self.plans):
+            return ""
+        return f"Nearly all of the {self.documents:,} documents have to be labeled."
+
 
 class RegressionPlan(Record, frozen=True, kw_only=True):
     """Number of labels that a coefficient of a regression needs, from a pilot."""
@@ -100,3 +106,9 @@ class RegressionPlan(Record, frozen=True, kw_only=True):
     few_warning: Annotated[str | None, warning("Few labels of the pilot carry the plan.")] = None
     predictions_warning: Annotated[str | None, warning("Predictions help little or not at all.")] = None
     plans: Annotated[tuple[PlannedLabels, ...], rows("Labels", "One entry per method.")]
+
+    def summary(self) -> str:
+        """Return that labels of all rows are not enough, if this is so."""
+        if any(plan.labels is not None for plan in self.plans):
+            return ""
+        return f"Labels of all {self.documents:,} rows are not enough: add rows, or plan for less precision."

@@ -14,11 +14,11 @@ from calibrant.estimation.files import whole_groups
 from calibrant.estimation.results import CorrectedCounts
 from calibrant.estimation.selection import check_inclusion
 from calibrant.estimation.shifted_shares import SHIFTS
-from calibrant.estimation.verbs.groups import groups_of_table, is_length, roles_of
+from calibrant.estimation.verbs.groups import check_strata, groups_of_table, is_length, roles_of
 from calibrant.estimation.verbs.outcomes import Asked, Outcome, read_outcome
 from calibrant.estimation.verbs.written import check_written, write_output
 from calibrant.exceptions import InputError
-from calibrant.io.roles import FoundColumns, Role, open_table, read_table
+from calibrant.io.roles import FoundColumns, Role, open_table
 from calibrant.io.tables import listed
 
 INCLUSION = "inclusion_probability"
@@ -162,13 +162,13 @@ def estimate(
         [*about] if alone else [*about, items],
     )
     scored, labeled = found.scored, found.labeled
-    _check_columns(scored, labeled)
+    check_columns(scored, labeled)
     drawn = INCLUSION in labeled
-    if drawn and "stratum" in labeled:
-        _check_strata(labeled)
     rows = labeled_rows(labeled, scored, alone=alone)
     if "cluster" in scored:
         _check_clusters(scored, labeled, rows)
+    if "stratum" in labeled and (drawn or stratum is not None):
+        _check_strata(scored, labeled, rows)
     length = next((one for one in names if is_length(one, table, time)), None)
     groups = groups_of_table(scored, length, date_format)
     given: dict[str, Any] = {
@@ -222,7 +222,8 @@ def _with_classes(
     return structs.replace(result, class_warning=strange, selection_warning=selected)
 
 
-def _check_columns(scored: FoundColumns, labels: FoundColumns) -> None:
+def check_columns(scored: FoundColumns, labels: FoundColumns) -> None:
+    """Raise if probabilities or clusters are not in the table of labels, or weights are not of all rows."""
     if labels.table is not scored.table and "weight" in labels.table.columns:
         hint = (
             "write the weights of all documents into the table of scores, or rename the column; if "
@@ -270,18 +271,19 @@ def _whole_groups(scored: FoundColumns, labels: FoundColumns, rows: Integers) ->
     )
 
 
-def _check_strata(labels: FoundColumns) -> None:
-    """Raise if a stratum was drawn from, and none of its documents has a label."""
-    if not labels.left_out:
-        return
-    name = labels.roles["stratum"].name
-    drawn = read_table(labels.table, [Role("stratum", column=name, gaps=True)])
-    missing = set(drawn.names["stratum"]) - set(labels.names["stratum"])
-    for row, code in enumerate(drawn["stratum"].tolist()):
-        if drawn.names["stratum"][code] in missing:
-            message = f"stratum {shown(drawn.names['stratum'][code])} has no label"
-            hint = "label at least 2 of its documents: without them, there is no estimate for all documents"
-            raise drawn.error(row, message, hint, "empty", part="stratum")
+def _check_strata(scored: FoundColumns, labels: FoundColumns, rows: Integers) -> None:
+    """Raise if a stratum has no label, or a label another stratum than its document."""
+    name, apart = labels.roles["stratum"].name, labels.table is not scored.table
+    check_strata(labels.table, name, labels.rows - labels.table.first_row)
+    if apart and name in scored.table.columns:
+        of_document, of_label = check_strata(scored.table, name, rows), labels.texts("stratum")
+        differ = np.flatnonzero(of_document != of_label)
+        if len(differ):
+            row = int(differ[0])
+            message = (
+                f"the stratum {shown(of_label[row])} is {shown(of_document[row])} in {scored.table.name}"
+            )
+            raise labels.error(row, message, "write one stratum per document", "parameter", part="stratum")
 
 
 def _strange_classes(scored: FoundColumns, labels: FoundColumns, of: str = "") -> str | None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COLORS = re.compile(r"\x1b\[[\d;]*m")  # formulaic marks the wrong part of a formula
+LARGEST = 1e100  # whose square and sums of squares are finite
 WHOLE = re.compile(r"(\[(?:T\.)?-?\d+)\.0\]")  # a category of whole numbers, which are read as floats
 
 
@@ -81,7 +82,10 @@ def frames(
         if own.names is None or guess.names is None:
             kinds = ["numbers" if one.names is None else "names" for one in (own, guess)]
             message = f"gold values are {kinds[0]} and predictions in {column!r} are {kinds[1]}"
-            raise own.error(None, message, "write both in the same way", "column-type")
+            word = own.first_word()
+            if word is not None:
+                message += f", but {shown(word[1])} is no number"
+            raise own.error(word and word[0], message, "write both in the same way", "column-type")
         strange = [word for word in own.names if word not in guess.names]
         if strange:
             row = int(np.flatnonzero(own.values == own.names.index(strange[0]))[0])
@@ -123,6 +127,9 @@ def matrices(read: Any, formula: str, frame: pd.DataFrame, gold_frame: pd.DataFr
     if not all(np.isfinite(one).all() for one in arrays):
         message = f"a term of {shown(formula)} is infinite or undefined in a row"
         raise InputError(message, "correct the formula or the values", code="parameter")
+    if any(one.size and np.abs(one).max() > LARGEST for one in arrays):
+        message = f"a term of {shown(formula)} has values above {LARGEST:g}"
+        raise InputError(message, "write the column in larger units", code="parameter")
     if not names:
         raise InputError(f"{shown(formula)} has no covariate", "add one, or an intercept", code="parameter")
     spec = made.rhs.model_spec

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from datetime import date, datetime
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant._checks import Integers, repeated, shown
 from calibrant.estimation.contrasts import Groups
 from calibrant.exceptions import InputError
-from calibrant.io.roles import FoundColumns, Role
+from calibrant.io.roles import FoundColumns, Role, read_table
 from calibrant.io.tables import Table
 from calibrant.metrics.periods import PERIODS, parse_date, period_of
 
@@ -166,3 +167,42 @@ def step_of(day: date, length: str) -> int:
         return day.toordinal() if length == "day" else (day.toordinal() - 1) // 7
     months = 12 * day.year + day.month - 1
     return months // {"month": 1, "quarter": 3, "year": 12}[length]
+
+
+def check_strata(table: Table, column: str, rows: Integers) -> NDArray[np.object_]:
+    """Return the strata of labeled rows; raise an error if a stratum of the table has no labeled row.
+
+    Parameters
+    ----------
+    table, column
+        The table, and its column of strata. A row without a stratum belongs to none.
+    rows
+        (n,) places of the labeled rows.
+
+    Returns
+    -------
+    numpy.ndarray
+        (n,) texts, None for rows without a stratum.
+
+    Raises
+    ------
+    InputError
+        Naming the first row of a stratum without a label.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from calibrant.io.roles import open_table
+    >>> check_strata(open_table(pa.table({"stratum": ["a", "a", "b"]})), "stratum", np.array([0, 2])).tolist()
+    ['a', 'b']
+    """
+    found = read_table(table, [Role("stratum", column=column, gaps=True)])
+    places = found.rows - table.first_row
+    every = np.full(max(int(places.max()), int(rows.max(initial=0))) + 1, None, object)
+    every[places] = found.texts("stratum")
+    without = [name for name in found.names["stratum"] if name not in set(every[rows])]
+    if without:
+        row = int(np.flatnonzero(found.texts("stratum") == without[0])[0])
+        hint = "label at least 2 of its documents: without them, there is no estimate for all documents"
+        raise found.error(row, f"stratum {shown(without[0])} has no label", hint, "empty", part="stratum")
+    return every[rows]

@@ -17,7 +17,7 @@ from calibrant.estimation.verbs.judged_tables import (
     read_answers,
 )
 from calibrant.exceptions import InputError
-from calibrant.io.roles import open_table
+from calibrant.io.roles import from_file, open_table
 
 
 def plan_judge(
@@ -98,10 +98,8 @@ def plan_judge(
     table = open_table(source)
     check_weight(table)
     if system not in table.columns and {"system_a", "system_b"} <= {*table.columns}:
-        message, hint = (
-            "rows are preferences, which have no plan",
-            "plan with one row per answer and its score",
-        )
+        message = "the table has preferences, and the plan is for one row per answer"
+        hint = "read the column labels needed of `calibrant judge`, which plans each difference"
         raise InputError(message, hint, code="parameter", file=table.name, column="system_a")
     asked = Asked(
         names_of(judge) or ("judge",), label_columns(table, names_of(label)), system, item, cluster,
@@ -113,4 +111,7 @@ def plan_judge(
         raise InputError(message, "name a class, `view='class:NAME'`", code="parameter", file=table.name)
     low, high = (0.0, 1.0) if read.classes else range_of(read, label_range)
     judged = read.table(low, high, class_of(read, view) if view is not None else None)
-    return judge_plan(judged, width=width, difference=difference, prompts=prompts, power=power, level=level)
+    with from_file(table, asked.labels[0]):
+        return judge_plan(
+            judged, width=width, difference=difference, prompts=prompts, power=power, level=level
+        )

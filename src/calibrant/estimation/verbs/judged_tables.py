@@ -16,6 +16,7 @@ from calibrant.estimation.selection import check_inclusion
 from calibrant.exceptions import InputError
 from calibrant.io.roles import FoundColumns, Role, read_table
 from calibrant.io.tables import Table, listed
+from calibrant.io.variables import is_number
 
 INCLUSION = "inclusion_probability"
 MOST_CLASSES = 50  # names of a judge; more are texts
@@ -338,7 +339,8 @@ def _check_classes(read: ReadAnswers) -> None:
     names: list[tuple[str, ...]] = []
     for found, part in columns:
         found.check_spelling(part, "write each class in one way")
-        found.check_gaps(part, "leave the field of a missing label empty")
+        what = "fill in the judge's answer, or drop the row" if part != "label" else "leave the field empty"
+        found.check_gaps(part, what)
         names.append(found.names[part])
     _check_one_scale(columns)
     for (found, part), own in zip(columns, names, strict=True):
@@ -362,7 +364,7 @@ def _check_one_scale(columns: Sequence[tuple[FoundColumns, str]]) -> None:
     first: dict[bool, tuple[FoundColumns, str, int]] = {}
     counts = {True: 0, False: 0}
     for found, part in columns:
-        numeric = np.array([_is_number(name) for name in found.names[part]], np.bool_)[found[part]]
+        numeric = np.array([is_number(name) for name in found.names[part]], np.bool_)[found[part]]
         for kind in (True, False):
             rows = np.flatnonzero(numeric == kind)
             counts[kind] += len(rows)
@@ -380,14 +382,6 @@ def _check_one_scale(columns: Sequence[tuple[FoundColumns, str]]) -> None:
             else f"{value} is not a number, and other values are, such as {beside}"
         )
         raise found.error(row, message, SCALES, "column-type", part=part)
-
-
-def _is_number(name: str) -> bool:
-    try:
-        float(name)
-    except ValueError:
-        return False
-    return True
 
 
 def class_of(read: ReadAnswers, view: str) -> str:

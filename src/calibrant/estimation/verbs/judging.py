@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from calibrant._checks import Floats, Integers, shown
 from calibrant.estimation.judged_means import JudgedTable
@@ -29,7 +30,7 @@ from calibrant.estimation.verbs.judged_tables import (
     read_labels,
 )
 from calibrant.exceptions import InputError
-from calibrant.io.roles import FoundColumns, Role, open_table, read_table
+from calibrant.io.roles import FoundColumns, Role, from_file, open_table, read_table
 from calibrant.io.tables import Table
 
 PREFERENCES = {
@@ -158,7 +159,8 @@ def judge(
             message = "preferences have one column of the judge, and one of labels"
             raise InputError(message, "name one of each", code="parameter")
         judged, texts, clusters = _preferences(table, asked, system_a, system_b, bias=bias is not None)
-        record = judged_systems(judged, methods=methods, **options, **transport)
+        with from_file(table, asked.labels[0]):
+            record = judged_systems(judged, methods=methods, **options, **transport)
         strengths = bradley_terry(judged, level=level)
         record = replace(record, strengths=strengths, items_warning=None)
     else:
@@ -173,11 +175,14 @@ def judge(
                 message = f"`{name}` is for one class or for grades"
                 raise InputError(message, "name a class, `view='class:NAME'`", code="parameter")
             tables = {name: read.table(0.0, 1.0, name) for name in read.class_names()}
-            return replace(judged_classes(tables, **options), clusters=clusters, command=command)
+            with from_file(table, asked.labels[0]):
+                found = judged_classes(tables, **options)
+            return replace(found, clusters=clusters, command=command)
         low, high = (0.0, 1.0) if read.classes else range_of(read, label_range)
         judged = read.table(low, high, class_of(read, view) if view is not None else None)
         texts = {name: values[judged.labelled] for name, values in read.bias.items()}
-        record = judged_systems(judged, methods=methods, **options, **transport)
+        with from_file(table, asked.labels[0]):
+            record = judged_systems(judged, methods=methods, **options, **transport)
     slopes = judge_bias(judged, texts, level=level)
     return replace(record, bias=slopes, clusters=clusters, command=command)
 
@@ -202,12 +207,19 @@ def _preferences(
     systems, first, second = _compared(rows)
     places = labelled.rows - table.first_row
     chance, every = (np.full(len(rows["item"]), np.nan) for _ in range(2))
-    every[places] = _preferred(labelled, "label")
+    named = tuple(np.array(systems, object)[code] for code in (first, second))
+    every[places] = _preferred(labelled, "label", tuple(one[places] for one in named))
+    if np.ptp(every[places]) == 0:
+        message = f"all {len(places):,} labels are {shown(labelled.texts('label')[0])}"
+        hint = "label comparisons in which each answer is preferred, and show the answers in random order"
+        raise InputError(
+            message, hint, code="undefined", file=table.name, column=labelled.roles["label"].name
+        )
     if INCLUSION in labelled:
         chance[places] = labelled[INCLUSION]
     unit = rows["cluster"] if "cluster" in rows else rows["item"]
     judged = preference_table(
-        systems, first, second, _preferred(rows, "judge"), every, unit,
+        systems, first, second, _preferred(rows, "judge", named), every, unit,
         chance if INCLUSION in labelled else None,
     )  # fmt: skip
     texts: dict[str, Any] = {}
@@ -243,8 +255,12 @@ def _compared(rows: FoundColumns) -> tuple[tuple[str, ...], Integers, Integers]:
     return names, first, second
 
 
-def _preferred(rows: FoundColumns, part: str) -> Floats:
-    """Return 1 where the first answer is preferred, 0 where the second is, and 0.5 for a tie."""
+def _preferred(rows: FoundColumns, part: str, systems: Sequence[NDArray[np.object_]]) -> Floats:
+    """Return 1 where the first answer is preferred, 0 where the second is, and 0.5 for a tie.
+
+    ``systems`` has the names of the first and of the second system of each row: raise if a word is the name
+    of one of them, and means the other.
+    """
     values = []
     for code, name in enumerate(rows.names[part]):
         word = name.strip().casefold()
@@ -254,4 +270,11 @@ def _preferred(rows: FoundColumns, part: str) -> Floats:
             raise rows.error(row, f"{shown(name)} is no preference", hint, "label-value", part=part)
         values.append(PREFERENCES[word])
     preferred: Floats = np.array(values)[rows[part]]
+    words = rows.texts(part)
+    other = (words == systems[0]) & (preferred == 0) | (words == systems[1]) & (preferred == 1)
+    if other.any():
+        row = int(other.argmax())
+        message = f"{shown(words[row])} is the name of a system, but would mean the other one, by its place"
+        hint = "write system_a for the first answer, system_b for the second, or tie"
+        raise rows.error(row, message, hint, "label-value", part=part)
     return preferred

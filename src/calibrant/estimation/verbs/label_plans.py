@@ -9,9 +9,9 @@ import numpy as np
 from calibrant._checks import proportion
 from calibrant.estimation.planning import Pilot, labels_for, of_labels, of_scores, of_uncertainty
 from calibrant.estimation.results.plans import EstimatePlan, PlannedLabels
-from calibrant.estimation.verbs import INCLUSION, labeled_rows
+from calibrant.estimation.verbs import INCLUSION, check_columns, labeled_rows
 from calibrant.exceptions import InputError
-from calibrant.io.roles import Role, open_table, read, read_table
+from calibrant.io.roles import Role, from_file, open_table, read, read_table
 from calibrant.io.tables import listed
 
 LITTLE = 0.05  # proportion of labels saved, below which predictions do not help
@@ -106,6 +106,13 @@ def plan_estimate(
     ]
     scored = read_table(table, [Role("score", "score", score), items, *groups])
     labeled = read_table(table, roles) if alone else read(labels, [*roles, items])
+    for name, what in (("cluster", "rows have clusters"), ("weight", "documents have survey weights")):
+        for one in (table, labeled.table):
+            if name in one.columns:
+                message = f"{what}, and the plan is for independent rows that count alike"
+                hint = "plan without the column, and multiply by the design effect that you expect"
+                raise InputError(message, hint, code="parameter", file=one.name, column=name)
+    check_columns(scored, labeled)
     rows = labeled_rows(labeled, scored, alone=alone)
     names = scored.names["group"] if by is not None else ()
     if by is not None and len(names) != 2:
@@ -113,9 +120,10 @@ def plan_estimate(
         hint = "plan for two groups: leave out the rows of the others"
         raise InputError(message, hint, code="parameter", file=table.name, column=by)
     chance = labeled.get(INCLUSION)
-    weight = np.ones(len(rows)) if chance is None else 1 / np.maximum(chance, 1e-12)
+    weight = np.ones(len(rows)) if chance is None else 1 / chance
     group = scored["group"] if by is not None else np.zeros(len(scored["score"]), np.int64)
-    pilot = Pilot.of(scored["score"], group, rows, labeled["label"].astype(np.float64), weight)
+    with from_file(labeled.table, labeled.roles["label"].name):
+        pilot = Pilot.of(scored["score"], group, rows, labeled["label"].astype(np.float64), weight)
     ways = [("simple", "labels", of_labels), ("simple", "ppi++", of_scores)]
     if difference is None and (scored["score"] % 1).any():
         ways.append(("uncertainty", "dsl", of_uncertainty))
@@ -133,7 +141,8 @@ def plan_estimate(
         )
         for (design, method, _), count in zip(ways, needed, strict=True)
     )
-    helps = max(plan.saved or 0.0 for plan in plans[1:]) >= LITTLE or (least is None and any(needed))
+    saved = max(plan.saved or 0.0 for plan in plans[1:])
+    helps = saved >= LITTLE or (least is None and (any(needed) or pilot.explained >= LITTLE))
     warning = None
     if not helps:
         warning = (

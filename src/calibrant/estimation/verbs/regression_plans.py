@@ -120,7 +120,8 @@ def plan_regress(
     saved = None if alone is None or needed is None else 1 - needed / alone
     explained = 1 - pilot.left / pilot.whole if pilot.whole else 0.0
     warning = None
-    if (saved or 0.0) < LITTLE and not (alone is None and needed is not None):
+    useful = saved if saved is not None else 1.0 if needed is not None else explained
+    if useful < LITTLE:
         warning = (
             f"predictions do not help: they save fewer than {100 * LITTLE:.0f} % of the labels (they explain "
             f"{100 * explained:.0f} % of the variance of the coefficient in the pilot)"

@@ -18,8 +18,9 @@ from calibrant.estimation.regression_design import Design, absorb, labels_design
 from calibrant.estimation.regression_problems import Problem
 from calibrant.estimation.sampling import Sample
 from calibrant.estimation.verbs.formulas import frames, matrices
+from calibrant.estimation.verbs.groups import check_strata
 from calibrant.exceptions import InputError
-from calibrant.io.roles import FoundColumns, Role, find, open_table, read_table
+from calibrant.io.roles import FoundColumns, Role, find, from_file, open_table, read_table
 from calibrant.io.tables import Table, listed, one_column
 from calibrant.io.variables import Variable, read_variables
 
@@ -107,6 +108,7 @@ def read_columns(
     guesses = read_variables(table, list(dict.fromkeys(itertools.chain(*pairs.values()))))
     for variable in (*values.values(), *guesses.values()):
         variable.check_complete()
+        variable.check_kind()
     gold = read_variables(gold_table, list(pairs))
     known = np.stack([column.known for column in gold.values()])
     some = np.flatnonzero(known.any(axis=0) & ~known.all(axis=0))
@@ -243,6 +245,14 @@ def _draws(
             message = f"the {name} of a labeled row is missing"
             raise variable.error(int(gaps[0]), message, "fill it in, or drop the column", "missing-value")
         codes[name] = np.unique(variable.values[at], return_inverse=True)[1]
+        if name == STRATUM:
+            places = [(one, own) for one, own in ((apart, labeled), (table, rows)) if one is not None]
+            texts = [check_strata(one, name, own) for one, own in places if name in one.columns]
+            differ = np.flatnonzero(texts[0] != texts[-1])
+            if len(differ):
+                message = f"the stratum is {shown(texts[-1][differ[0]])} in {table.name}"
+                row, hint = int(at[differ[0]]), "write one stratum per document"
+                raise variable.error(row, message, hint, "parameter")
     if chance is None or not codes:
         return chance, None
     own = chance
@@ -327,8 +337,8 @@ def prepare(formula: str, columns: Columns, read: Any, family: Any, sampling: st
     ]
     made = [matrices(read, formula, *pair) for pair in pairs]
     spec = made[0].spec
-    for one in made:
-        _check_outcome(family, one.outcome, one.gold_outcome)
+    for one, own in zip(made, every, strict=True):
+        _check_outcome(family, one.outcome, one.gold_outcome, *_outcomes(read, columns, own))
         if one.names != made[0].names:
             message = "the columns of predictions do not have the same categories"
             raise InputError(message, "write classes in the same way in all of them", code="parameter")
@@ -363,11 +373,12 @@ def prepare(formula: str, columns: Columns, read: Any, family: Any, sampling: st
         )
         for one, own in zip(made, absorbed, strict=True)
     ]
-    for part in parts:
-        check(part)
-    problem, found = (parts[0], None) if many == 1 else combined(parts)
-    if found is not None:
-        check(problem)
+    with from_file(next(iter(columns.gold.values())).table):
+        for part in parts:
+            check(part)
+        problem, found = (parts[0], None) if many == 1 else combined(parts)
+        if found is not None:
+            check(problem)
     whole = None
     if means is not None:
         share = np.ones(1) if found is None else found.weight
@@ -376,9 +387,20 @@ def prepare(formula: str, columns: Columns, read: Any, family: Any, sampling: st
     return Prepared(columns, problem, spec, own_frames, pairs[0][1], found, parts, design, whole)
 
 
-def _check_outcome(family: str, outcome: Floats, gold: Floats) -> None:
-    """Raise if an outcome is impossible for the family."""
-    for values, what in ((gold, "gold outcome"), (outcome, "predicted outcome")):
+def _outcomes(read: Any, columns: Columns, proxy: dict[str, str]) -> tuple[Variable, Variable] | tuple[()]:
+    """Return the columns of gold and of predicted outcomes; none if the outcome is of several columns."""
+    names = sorted(map(str, read.lhs.required_variables))
+    if len(names) != 1:
+        return ()
+    [name] = names
+    if name in columns.gold:
+        return columns.gold[name], columns.guesses[proxy[name]]
+    return columns.values[name], columns.values[name]
+
+
+def _check_outcome(family: str, outcome: Floats, gold: Floats, *columns: Variable) -> None:
+    """Raise if an outcome is impossible for the family; name its row in the columns of both, if known."""
+    for place, (values, what) in enumerate(((gold, "gold outcome"), (outcome, "predicted outcome"))):
         if family == "logistic":
             wrong = (values < 0) | (values > 1) | ((values != np.round(values)) & (what[0] == "g"))
             hint = "write outcomes as 0 and 1, and predictions as these or as probabilities"
@@ -388,4 +410,7 @@ def _check_outcome(family: str, outcome: Floats, gold: Floats) -> None:
             continue
         if wrong.any():
             message = f"a {what} of a {family} regression is {values[wrong][0]:g}"
-            raise InputError(message, hint, code="label-value")
+            if not columns:
+                raise InputError(message, hint, code="label-value")
+            same = np.flatnonzero(columns[place].values == values[wrong][0])
+            raise columns[place].error(int(same[0]) if len(same) else None, message, hint, "label-value")

@@ -282,7 +282,8 @@ def compare(
     if len(several) > 1 or is_run(several[0]):
         return compare_logs(several, score, cluster, gold, **given)
     source, score = several[0], "score" if score is None else score
-    if "judge" in score.lower() and "label" in (opened := open_table(source)).columns:
+    opened = open_table(source) if "judge" in score.lower() else None
+    if opened is not None and any("label" in name.lower() for name in opened.columns):
         message = "these are a judge's scores, whose errors may favor a system, and the table has labels"
         hint = "compare the systems by `calibrant judge`, which corrects the scores; or remove the labels"
         raise InputError(message, hint, code="parameter", file=opened.name, column=score)
