@@ -177,7 +177,7 @@ class EventTable(Record, frozen=True, kw_only=True):
     ] = "documents"
     interval: HowInterval
     level: IntervalLevel
-    sampled: Sampled
+    sampled: Sampled = ENTITIES
     samples: Annotated[int, setting("Samples", "Samples per document.", headline=True)]
     recalibrated: Annotated[
         bool,
