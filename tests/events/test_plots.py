@@ -50,6 +50,7 @@ def table(countries: int, periods: Sequence[str] = YEARS) -> EventTable:
         interval="normal",
         level=0.95,
         samples=100,
+        sampled="entities",
         recalibrated=True,
         finished=True,
         counts=rows,

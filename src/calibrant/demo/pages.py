@@ -279,12 +279,12 @@ def _counted(demo: Demonstration) -> StoryStep:
         "Counts over time, with their uncertainty",
         (
             f"In how many articles of Socialist Worker, {years[0]} to {years[-1]}, do the United States "
-            "and Iraq use force? A model extracts who did what. It is often uncertain who "
+            "and Iraq use force? A model extracts who did what, often uncertain who "
             '"they" are:',
         ),
         _counts(series),
         (
-            "1-best counts the model's top predictions as if they were certain. The 95 % interval includes "
+            "1-best counts the top predictions as if they were certain. The 95 % interval includes "
             "the model's uncertainty, and the total interval also the uncertainty of its probabilities. "
             f"Over all years, the 1-best count is {totals}. No interval includes errors of parser "
             f"and rules: {demo.right} of {demo.read} certain predictions were right.",

@@ -66,6 +66,7 @@ def _table(rows: Sequence[Row], by: str, *, named: bool) -> EventTable:
         interval="poisson-binomial",
         level=LEVEL,
         samples=SAMPLES,
+        sampled="entities",
         recalibrated=True,
         finished=True,
         counts=counts,

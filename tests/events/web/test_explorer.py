@@ -390,6 +390,15 @@ def test_each_number_of_a_narrow_table_names_its_column_since_small_screens_hide
     assert len(headings) >= 6
 
 
+def test_each_cell_of_the_list_of_documents_names_its_column(explorer: Explorer, page_of: PageOf) -> None:
+    page = page_of(explorer, "/documents?country=USA&from=2001-01&to=2001-06&by=month")
+    table = page[page.index("<table class") : page.index("</table>")]
+    labels = re.findall(r'<td[^>]*data-label="([^"]*)"', table)
+    headings = re.findall(r"<th[^>]*>([^<]*)</th>", table)
+    assert labels == headings * (table.count("<td") // len(headings))
+    assert "</a>, 2001-01 to 2001-06</h1>" in page
+
+
 def test_a_comparison_is_of_the_recalibrated_counts_of_the_charts(store: Path, tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     score = rng.random(400)

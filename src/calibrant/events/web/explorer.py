@@ -551,7 +551,7 @@ class Explorer:
     def _correct(
         self, done: int, by: By, since: str | None, until: str | None
     ) -> tuple[CorrectedEvents | None, str]:
-        """Return the corrected counts, or why there are none; ``done`` answers make them anew."""
+        """Return the corrected counts, or why there are none; the number of answers is for the cache."""
         try:
             return corrected_events(
                 self._store, self._answers, by=by, level=LEVEL, since=since, until=until
