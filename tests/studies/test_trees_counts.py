@@ -1,4 +1,4 @@
-"""The counts of the study of trees: draws follow the parser, and numbers follow from trees and entities."""
+"""The counts of the study of trees: numbers follow from trees and entities, coverage from draws."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from calibrant.structures.documents import Document, Mention, Tree
 from calibrant.structures.models import DependencyModel
-from calibrant.structures.models.english import Lemmas
+from calibrant.structures.models.english import EnglishParser, Lemmas
 from calibrant.structures.verbs.coreference_source import open_model
 from calibrant.structures.verbs.parser_training import trained_on_predicted_tags
 from calibrant_studies import _trees_counts as counts
@@ -19,10 +19,9 @@ from calibrant_studies import _trees_coverage as coverage
 from calibrant_studies._counts_numbers import gold_labels
 from tests.structures.treebank import treebank
 
-WORDS = ["the", "king", "sees", "Ann", "with", "the", "bird", "."]
 GOLD = Document(
     "GUM_news_x",
-    [WORDS, ["she", "sees", "the", "king", "."]],
+    [["the", "king", "sees", "Ann", "with", "the", "bird", "."], ["she", "sees", "the", "king", "."]],
     [Mention(0, 0, 2), Mention(0, 3, 4), Mention(0, 5, 7), Mention(1, 0, 1), Mention(1, 2, 4)],
     ["1", "2", "3", "2", "1"],
     [
@@ -52,9 +51,9 @@ LEMMAS = Lemmas({"VERB": {"sees": "see"}}, {})
 
 @pytest.fixture(scope="module")
 def models() -> counts.Models:
-    text = treebank(60)
-    parser, tagger, _ = trained_on_predicted_tags(DependencyModel(bits=14, epochs=2), text, 2)
-    return counts.Models(tagger, parser, LEMMAS, open_model("litbank")[0])
+    parser, tagger, _ = trained_on_predicted_tags(DependencyModel(bits=14, epochs=2), treebank(60), 2)
+    english = EnglishParser(tagger, tagger, parser, LEMMAS)
+    return counts.Models(tagger, parser, english, open_model("litbank")[0])
 
 
 def named(values: np.ndarray) -> dict[tuple[str, str, str], int]:
@@ -112,38 +111,9 @@ def test_detected_mentions_get_the_entity_of_the_same_head() -> None:
     assert labels.tolist() == [0, 1, 0]
 
 
-def test_draws_of_trees_follow_the_parser(models: counts.Models) -> None:
-    tags = models.tagger.predict([WORDS])
-    share = models.parser.posterior([WORDS], tags).marginals()[0][6]
-    document = Document("d", [WORDS])
-    drawn = [one.trees[0] for one in counts.drawn_trees(document, models, 400, 0) if one.trees]
-    heads = np.bincount([tree.heads[6] for tree in drawn], minlength=9) / 400
-    assert np.abs(heads - share).max() < 4 * 0.5 / 20
-    assert len({tree.relations[6] for tree in drawn}) > 1
-    assert drawn[0].lemmas[2] == "see"
-
-
-def test_a_certain_parser_draws_its_best_trees(models: counts.Models) -> None:
-    sure = replace(models, parser=models.parser.tempered(1 / 1024, 1 / 1024))
-    document = Document("d", [WORDS, ["Ann", "sees", "the", "dog"]])
-    best = counts.best_trees(document, sure).trees
-    assert best
-    for one in counts.drawn_trees(document, sure, 3, 0):
-        assert one.trees
-        assert [list(tree.heads) for tree in one.trees] == [list(tree.heads) for tree in best]
-        assert [list(tree.relations) for tree in one.trees] == [list(tree.relations) for tree in best]
-
-
-def test_draws_of_tags_depend_on_seed_and_document_alone(models: counts.Models) -> None:
-    document = Document("d", [WORDS])
-    first, again = (list(counts.drawn_trees(document, models, 4, 1, tags=True)) for _ in range(2))
-    assert first == again
-    assert first != list(counts.drawn_trees(document, models, 4, 2, tags=True))
-
-
 def test_every_layer_is_counted(models: counts.Models) -> None:
     kinds = {entity: kind for (_, entity), kind in TYPES.items()}
-    found = counts.counted(GOLD, kinds, models, models, COUNTING, 0, (3, 2))
+    found = counts.counted(GOLD, kinds, models, 1.2, COUNTING, 0, (3, 2))
     wanted = {counts.TRUTH, counts.BY_TYPE, counts.ONE, *coverage.DRAWN, *dict(coverage.LAYERS).values()}
     assert set(found) == wanted - {coverage.SCALED}
     assert {len(rows) for rows in found.values()} == {1, 3, 6}
@@ -182,7 +152,6 @@ def test_biased_counts_are_outside_and_the_bias_is_shown() -> None:
     assert scaled["drawn"] == coverage.SCALED
     assert scaled["coverage"] > 0.85
     agents = {row["predicted"]: row["bias"] for row in tables["bias"] if row["count"] == "entities: agents"}
-    assert abs(agents.pop(coverage.SCALED)) < 8
     assert all(-45 < bias < -30 for bias in agents.values())
     by_types = {row["gold"] for row in tables["by-type"] if row["sum over"] == "document"}
     own = {row["gold"] for row in tables["coverage"] if row["count"] == "entities"}

@@ -17,6 +17,7 @@ LICENSED: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "nyt": ("the New York Times Annotated Corpus (LDC2008T19)", ("events",)),
 }
 PARSED = ("coreference", "events", "sparse")  # studies that use the parser
+SHIPPED = ("trees",)  # studies that use the English models
 GUIDE = "../guide/data_sets.md"
 
 
@@ -48,6 +49,8 @@ def _lines(study: str, needed: list[DataSet], optional: list[DataSet]) -> Iterat
             f"- The parser `en_ud_ewt_gum`: [`calibrant data train`]({link}) trains it on `ud-english-ewt` "
             "and `ud-english-gum`; `CALIBRANT_MODELS` names its folder."
         )
+    if study in SHIPPED:
+        yield "- The models of `calibrant-english`: `pip install 'calibrant[events]'`."
     for option, (corpus, studies) in LICENSED.items():
         if study in studies:
             yield f"- If you have {corpus}, `calibrant study {study} --{option} PATH` runs on it alone."

@@ -7,11 +7,10 @@ for one temperature of its coreference model. Sentences and words are gold.
 from __future__ import annotations
 
 import gzip
-import json
 import re
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -23,7 +22,6 @@ from numpy.typing import NDArray
 from calibrant.events import Candidates, Rules, candidates, count
 from calibrant.events.lexicon import Entry, Lexicon
 from calibrant.progress import Progress, tell
-from calibrant.seeds import generator_of
 from calibrant.structures import (
     load_coreference_model,
     load_dependency_model,
@@ -31,12 +29,11 @@ from calibrant.structures import (
     read_documents,
     read_trees,
 )
-from calibrant.structures.documents import Document, Mention, Tree
+from calibrant.structures.documents import Document, Mention
 from calibrant.structures.files import english
-from calibrant.structures.models import CoreferenceModel, DependencyModel
-from calibrant.structures.models.english import Lemmas
+from calibrant.structures.models import CoreferenceModel, CRFTagger, DependencyModel, HMMTagger
+from calibrant.structures.models.english import EnglishParser
 from calibrant.structures.models.mentions import detect_mentions, head_of
-from calibrant.structures.verbs.parser_training import label_temperature
 from calibrant.structures.verbs.parsing import fit_temperature
 from calibrant.structures.verbs.tree_source import TreeSource
 from calibrant_studies._base import Row
@@ -59,7 +56,7 @@ PARAMETERS = {
 TRUTH, BY_TYPE = "truth", "truth by entity types"
 ONE, ENTITIES_DRAWN, TREES_DRAWN, BOTH = "nothing", "entities", "trees", "trees and entities"
 TEMPERED, TAGS_TOO = "trees and entities, recalibrated", "tags, trees and entities, recalibrated"
-"""What is drawn; the rest is the most probable one."""
+"""Parts that are drawn; the others are the most probable ones."""
 
 ANY, MENTIONS = "any verb", "mentions"
 
@@ -68,89 +65,38 @@ Labels = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Models:
-    """Models of English, whose probabilities are drawn from."""
+    """Models of calibrant-english.
 
-    tagger: Any
-    parser: DependencyModel
-    lemmas: Lemmas
+    Attributes
+    ----------
+    tagger, model
+        Tagger, and parser of its tags.
+    english
+        Parser of texts, which has these two.
+    coreference
+        Coreference model.
+    """
+
+    tagger: CRFTagger | HMMTagger
+    model: DependencyModel
+    english: EnglishParser
     coreference: CoreferenceModel
 
     @classmethod
     def load(cls) -> Models:
-        """Load the models of calibrant-english."""
+        """Load the models."""
         folder = english.english_folder()
-        lemmas = json.loads((folder / english.LEMMAS).read_text(encoding="utf-8"))
         return cls(
             load_tagger(folder / english.TAGS),
             load_dependency_model(folder / english.TREES),
-            Lemmas(lemmas["exceptions"], lemmas["endings"]),
+            english.load_english_parser(folder),
             load_coreference_model(folder / english.COREFERENCE),
         )
 
 
-def best_trees(document: Document, models: Models) -> Document:
-    """Return a document with the trees of the models' most probable tags."""
-    words = [list(sentence) for sentence in document.sentences]
-    tags = models.tagger.predict(words)
-    return _with_trees(document, models, tags, *models.parser.predict(words, tags))
-
-
-def drawn_trees(
-    document: Document, models: Models, size: int, seed: int, *, tags: bool = False
-) -> Iterator[Document]:
-    """Yield a document with trees and their relations drawn from the parser, and its tags, too, if asked.
-
-    Relations are drawn independently given the arcs, as the parser models them.
-    """
-    words = [list(sentence) for sentence in document.sentences]
-    ids = [f"{document.name} {place}" for place in range(len(words))]
-    chosen = [models.tagger.predict(words)] * size
-    if tags:
-        posterior = models.tagger.posterior(words)
-        codes = posterior.sample(size, seed=seed, ids=ids)
-        names = np.array(models.tagger.tags)
-        chosen = [[names[row[part]].tolist() for part in _slices(words)] for row in codes]
-    found, trees = models.parser.posterior(words, chosen[0]), None
-    for number, own in enumerate(chosen):
-        if tags:
-            found = models.parser.posterior(words, own)
-            drawn = found.sample(1, seed=seed + 1 + number, ids=ids)[0]
-        else:
-            trees = found.sample(size, seed=seed, ids=ids) if trees is None else trees
-            drawn = trees[number]
-        rng = generator_of(seed, f"{document.name} relations {number}")
-        heads = [drawn[part] for part in _slices(words)]
-        labels = [
-            (given[np.arange(len(given)), up] + rng.gumbel(size=given.shape[::2])).argmax(axis=1)
-            for given, up in zip(found.labels, heads, strict=True)
-        ]
-        relations = [[found.names[code] for code in one] for one in labels]
-        yield _with_trees(document, models, own, [up.tolist() for up in heads], relations)
-
-
-def _slices(sentences: Sequence[Sequence[str]]) -> list[slice]:
-    ends = np.cumsum([len(words) for words in sentences]).tolist()
-    return [slice(start, end) for start, end in zip([0, *ends], ends, strict=False)]
-
-
-def _with_trees(
-    document: Document,
-    models: Models,
-    tags: Sequence[Sequence[str]],
-    heads: Sequence[Sequence[int]],
-    relations: Sequence[Sequence[str]],
-) -> Document:
-    trees = []
-    for words, own, up, names in zip(document.sentences, tags, heads, relations, strict=True):
-        parts = [tag.partition("|") for tag in own]
-        lemmas = [models.lemmas.of(word, part[0]) for word, part in zip(words, parts, strict=True)]
-        trees.append(Tree(up, names, lemmas, [part[0] for part in parts], [part[2] for part in parts]))
-    return replace(document, mentions=None, clusters=None, trees=tuple(trees))
-
-
 @dataclass(frozen=True)
 class Counting:
-    """What is counted.
+    """Lexicon, rules and verbs of the counts.
 
     Attributes
     ----------
@@ -306,7 +252,7 @@ def counted(
     gold: Document,
     kinds: Mapping[str, str],
     models: Models,
-    tempered: Models,
+    temperature: float,
     counting: Counting,
     seed: int,
     sizes: tuple[int, int] = (TREES, ENTITIES),
@@ -319,10 +265,12 @@ def counted(
         Document with gold trees, mentions and entities.
     kinds
         Type of each gold entity.
-    models, tempered
-        The models, without and with the temperatures of the parser.
+    models
+        Models of English.
+    temperature
+        Temperature of arcs of the recalibrated draws.
     counting
-        What is counted.
+        Lexicon, rules and verbs.
     seed
         Seed of the draws.
     sizes
@@ -352,35 +300,36 @@ def counted(
     add("gold: trees", eligible, sampled(document, draws * size, 0)[0])
     add("gold: trees and entities", eligible, gold_entities(document, gold))
 
-    document = detected(best_trees(gold, models))
+    best_trees, drawn_trees = models.english.draws(gold, draws, seed=seed)
+    document = detected(best_trees)
     eligible = found_in(document, counting)
     labels, best = sampled(document, draws * size, 0)
     add(ENTITIES_DRAWN, eligible, labels)
     add(ONE, eligible, best)
-    for number, drawn in enumerate(drawn_trees(gold, models, draws, seed)):
+    for number, drawn in enumerate(drawn_trees):
         document = detected(drawn)
         eligible = found_in(document, counting)
         labels, best = sampled(document, size, number)
         add(BOTH, eligible, labels)
         add(TREES_DRAWN, eligible, best)
-    for number, drawn in enumerate(drawn_trees(gold, tempered, draws, seed)):
+    tempered = models.english.tempered(temperature)
+    for number, drawn in enumerate(tempered.draws(gold, draws, seed=seed)[1]):
         document = detected(drawn)
         eligible = found_in(document, counting)
         add(TEMPERED, eligible, sampled(document, size, number)[0])
         add("gold: entities", eligible, gold_entities(document, gold))
-        document = replace(drawn, mentions=gold.mentions, clusters=gold.clusters)
-        add("gold: mentions and entities", found_in(document, counting), entities)
-    for number, drawn in enumerate(drawn_trees(gold, tempered, draws, seed, tags=True)):
+        add("gold: mentions and entities", found_in(drawn, counting), entities)
+    for number, drawn in enumerate(tempered.draws(gold, draws, seed=seed, tags=True)[1]):
         document = detected(drawn)
         add(TAGS_TOO, found_in(document, counting), sampled(document, size, number)[0])
     return {name: np.concatenate(parts).tolist() for name, parts in found.items()}
 
 
-def temperatures(models: Models, path: Path) -> dict[str, float]:
-    """Return the temperatures of arcs and of relations that fit a file's gold trees."""
+def temperature_of(models: Models, path: Path) -> dict[str, float]:
+    """Return the temperature of arcs that fits a file's gold trees."""
     text = read_trees(path)
-    source = TreeSource(text, models.parser, models.tagger.predict(text.sentences))
-    return {"arcs": fit_temperature(source).temperature, "relations": label_temperature(source)}
+    source = TreeSource(text, models.model, models.tagger.predict(text.sentences))
+    return {"temperature": fit_temperature(source).temperature}
 
 
 @dataclass(frozen=True)
@@ -396,7 +345,7 @@ class Collected:
     cells
         Verb, role and class of each of the K numbers.
     temperatures
-        Rows of the temperatures of the parser. Those for the documents of one set are fitted on the other.
+        Rows of the temperatures of arcs. The one for the documents of one set is fitted on the other.
     seconds
         Time that the numbers took, also if they were kept.
     """
@@ -416,7 +365,7 @@ def collected(
     Parameters
     ----------
     models
-        Models of English, without the temperatures of the parser.
+        Models of English.
     folder, store
         Folders of the data sets, and of what is kept.
     seed
@@ -430,9 +379,10 @@ def collected(
         "seed": seed,
         "trees": TREES,
         "entities": ENTITIES,
-        "cells": [list(c) for c in counting.cells],
+        "cells": [list(cell) for cell in counting.cells],
+        "models": english.english_about()["version"],
     }
-    place = store / f"trees-counts-{seed}"
+    place = store / f"trees-numbers-{seed}"
     place.mkdir(exist_ok=True)
     found: dict[str, dict[str, Integers]] = {}
     rows: list[Row] = []
@@ -440,17 +390,15 @@ def collected(
     development: frozenset[str] = frozenset()
     for part, other in (("dev", "test"), ("test", "dev")):
         kept = KeptPart(f"temperatures-{part}.json", {"fitted on": other})
-        fitted = kept.take(place, partial(temperatures, models, paths[other]))
-        arcs, relations = fitted["arcs"], fitted["relations"]
-        rows.append({"documents": part, "fitted on": other, "arcs": arcs, "relations": relations})
-        tempered = replace(models, parser=models.parser.tempered(arcs, relations))
+        temperature = kept.take(place, partial(temperature_of, models, paths[other]))["temperature"]
+        rows.append({"documents": part, "fitted on": other, "temperature": temperature})
         types = entity_types(paths[part])
         documents = read_documents(paths[part])
         for number, document in enumerate(documents):
             tell(progress, f"counting ({part})", number, len(documents))
             kinds = {entity: kind for (name, entity), kind in types.items() if name == document.name}
-            own = KeptPart(f"{document.name}.json", {**settings, "temperatures": [arcs, relations]})
-            values = own.take(place, partial(_timed, document, kinds, models, tempered, counting, seed))
+            own = KeptPart(f"{document.name}.json", {**settings, "temperature": temperature})
+            values = own.take(place, partial(_timed, document, kinds, models, temperature, counting, seed))
             seconds += values["seconds"]
             found[document.name] = {name: np.array(one, np.int64) for name, one in values["numbers"].items()}
         development = development or frozenset(found)

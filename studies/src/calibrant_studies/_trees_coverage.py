@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant.metrics import Pairs
 from calibrant.metrics.compare import accuracy
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
 
 SCALED = "the same, scaled"
 DRAWN = (ENTITIES_DRAWN, TREES_DRAWN, BOTH, TEMPERED, TAGS_TOO, SCALED)
-"""What is drawn. Scaled: times the ratio of gold and expected numbers in documents of the other set, which
-are drawn with replacement."""
+"""Parts that are drawn. Scaled: times the ratio of gold and expected numbers in documents of the other set,
+which are drawn with replacement."""
 LAYERS = (
     ("entities", "gold: trees and mentions"),
     ("mentions", "gold: trees and entities"),
@@ -43,12 +44,11 @@ LAYERS = (
     ("trees and mentions", "gold: entities"),
     ("trees, mentions and entities", TEMPERED),
     ("tags, trees, mentions and entities", TAGS_TOO),
-    ("the same, scaled", SCALED),
 )
 """The layers that are predicted, and the numbers with the other layers gold; drawn trees are recalibrated."""
 DRAWS = 512  # of a sum over documents
 FEWEST = 5  # in gold, for a relative error
-UNITS = ("document", "genre", "all documents")
+UNITS = ("document", "genre", "set")  # sums over documents; the sets are dev and test
 Cells = Sequence[tuple[str, str, str]]
 
 
@@ -60,16 +60,19 @@ class Numbers:
     ----------
     genres
         (D,) genre of each document.
+    development
+        (D,) True for the documents of the dev set.
     cells
         Verb, role and class of each of the K numbers.
     draws
-        (D, L, K) by what is drawn, in an order of their own for each document, so that draws of sums combine
-        different draws of their documents.
+        (D, L, K) by what is drawn, in a different random order for each document, so that draws of sums
+        combine different draws of their documents.
     gold, by_type
         (D, K) numbers of gold trees and entities, with the lexicon and with the types of entities.
     """
 
     genres: Sequence[str]
+    development: NDArray[np.bool_]
     cells: Cells
     draws: Mapping[str, Floats]
     gold: Integers
@@ -97,17 +100,17 @@ class Numbers:
             ratio = (weight @ gold[~inside]) / np.maximum(weight @ expected[~inside], 1e-9)
             scaled[inside] *= np.where(gold[~inside].sum(axis=0) < FEWEST, 1.0, ratio)
         genres = [document.split("_")[1] for document in collected.numbers]
-        return cls(genres, collected.cells, {**arrays, SCALED: scaled}, gold, by_type)
+        return cls(genres, development, collected.cells, {**arrays, SCALED: scaled}, gold, by_type)
 
     def groups(self, unit: str) -> Floats:
-        """Return (G, D) 1 where a document belongs to a group."""
+        """Return (G, D) 1 where a document belongs to a group, else 0."""
         if unit == UNITS[0]:
             return np.eye(len(self.genres))
         if unit == UNITS[1]:
             return np.array(
                 [[own == genre for own in self.genres] for genre in sorted(set(self.genres))], float
             )
-        return np.ones((1, len(self.genres)))
+        return np.array([self.development, ~self.development], np.float64)
 
     def places(self, verb: str, role: str | None = None) -> list[int]:
         """Return the places of the cells of a verb, or of each verb alone for an empty one."""
@@ -202,17 +205,15 @@ def tables(collected: Collected, seed: int) -> dict[str, list[Row]]:
                 {"predicted": layers, "count": kind, **numbers.bias(what, numbers.places(*cell), seed)}
             )
     totals: list[Row] = []
-    for place in numbers.places(ANY):
-        row: Row = {
-            "role": cells[place][1],
-            "class": cells[place][2],
-            "gold": int(numbers.gold[:, place].sum()),
-        }
-        row["gold by types"] = int(numbers.by_type[:, place].sum())
-        for what in DRAWN:
-            (low,), (high,) = whole_interval(numbers.draws[what][None, :, :, place].sum(axis=1))
-            row[what] = f"{low:,.0f} to {high:,.0f}"
-        totals.append(row)
+    for part, member in zip(("dev", "test"), numbers.groups(UNITS[2]), strict=True):
+        for place in numbers.places(ANY):
+            row: Row = {"set": part, "role": cells[place][1], "class": cells[place][2]}
+            row["gold"] = int(member @ numbers.gold[:, place])
+            row["gold by types"] = int(member @ numbers.by_type[:, place])
+            for what in DRAWN:
+                low, high = whole_interval((member @ numbers.draws[what][:, :, place])[None])
+                row[what] = f"{low[0]:,.0f} to {high[0]:,.0f}"
+            totals.append(row)
     record = {"coverage": coverage, "by-type": by_type, "bias": bias, "totals": totals}
     return {**record, **arranged(record)}
 
@@ -259,7 +260,7 @@ def findings(tables: Mapping[str, Sequence[Row]]) -> tuple[Finding, ...]:
             row["coverage"],
             row["low"],
             row["high"],
-            note="share of gold counts inside; clusters are documents or genres",
+            note="proportion of gold counts inside; clusters are documents or genres",
         )
         for row in tables["coverage"]
         if row["sum over"] != UNITS[2]
@@ -279,16 +280,21 @@ def figure(tables: Mapping[str, Sequence[Row]]) -> Figure:
         for where, row in zip(at, rows, strict=True):
             left.plot([100 * row["low"], 100 * row["high"]], [where] * 2, color=look.color, linewidth=1.0)
         values = [100 * row["coverage"] for row in rows]
-        label = f"{count} per {unit}" if count == "entities" else f"documents with a verb, per {unit}"
         left.plot(
-            values, at, color=look.color, marker=look.marker, markersize=4, linestyle="none", label=label
+            values,
+            at,
+            color=look.color,
+            marker=look.marker,
+            markersize=4,
+            linestyle="none",
+            label=f"{count} per {unit}",
         )
     left.axvline(100 * LEVEL, color=style.INK, linewidth=0.8)
     left.set_yticks(range(len(DRAWN)), [what.replace(", recalibrated", ",\nrecalibrated") for what in DRAWN])
     left.set_ylabel("drawn")
     left.set_ylim(len(DRAWN) - 0.5, -0.5)
     left.set_xlabel("gold counts inside 95 % intervals, %")
-    left.legend(frameon=False, fontsize=7)
+    left.legend(frameon=False, fontsize=7, loc="center left")
     names = list(dict.fromkeys(row["predicted"] for row in tables["bias"]))
     for place, count in enumerate(("entities: agents", "entities: targets")):
         look = style.series(place)

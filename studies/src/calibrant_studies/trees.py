@@ -23,6 +23,7 @@ from calibrant.metrics import Pairs
 from calibrant.metrics.compare import accuracy
 from calibrant.progress import Progress
 from calibrant.structures import TreeText, load_dependency_model, load_tagger, read_trees, save_model
+from calibrant.structures.files.english import english_about
 from calibrant.structures.models import DependencyModel
 from calibrant.structures.posterior.dependency_queries import DISTANCES, distance
 from calibrant.structures.verbs.parser_training import (
@@ -44,8 +45,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from calibrant.structures.models import CRFTagger, HMMTagger
-
-    ChainTagger = CRFTagger | HMMTagger
 
 SEED = 0
 FOLDS = 5
@@ -104,7 +103,7 @@ class Parser:
     """A parser at temperature 1, and the tagger of new texts."""
 
     model: DependencyModel
-    tagger: ChainTagger
+    tagger: CRFTagger | HMMTagger
 
 
 def run(*, data: Path | None = None, seed: int = SEED, progress: Progress | None = None) -> Study:
@@ -154,7 +153,7 @@ def trees(data: Path | None, *, store: Path, seed: int = SEED, progress: Progres
     }
     models = counts.Models.load()
     parsers: dict[tuple[str, ...], Callable[[], Parser]] = {
-        ("EWT", "GUM"): lambda: Parser(models.parser, models.tagger),
+        ("EWT", "GUM"): lambda: Parser(models.model, models.tagger),
         ("Sequoia",): lambda: _trained(paths["Sequoia", "train"], store, seed, progress),
     }
     tables: dict[str, list[Row]] = {}
@@ -167,7 +166,8 @@ def trees(data: Path | None, *, store: Path, seed: int = SEED, progress: Progres
             found = measured(parser_of(), *texts)
             return {"tables": found, "seconds": time.perf_counter() - began}
 
-        kept = KeptPart(f"trees-arcs-{'-'.join(names).lower()}.json", {"seed": seed, "least": LEAST})
+        settings = {"seed": seed, "least": LEAST, "models": english_about()["version"]}
+        kept = KeptPart(f"trees-arcs-{'-'.join(names).lower()}.json", settings)
         part = kept.take(store, arcs)
         seconds += part["seconds"]
         for name, rows in part["tables"].items():
