@@ -337,7 +337,7 @@ TABLES = {
 
 
 def batch(job: tuple[str, Place, int, int]) -> tuple[tuple[str, Place, int, int], Hits]:
-    """Return the intervals of a batch of corpora of a cell; each corpus has a seed of its own."""
+    """Return the intervals of a batch of corpora of a cell; each corpus has its seed."""
     name, place, first, seed = job
     hits, key = new_hits(), crc32(repr((name, place)).encode())
     for number in range(first, first + BATCH):
