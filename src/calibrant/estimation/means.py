@@ -369,7 +369,7 @@ def _uncorrected(job: _Job, periods: Any) -> list[CorrectedMean]:
 def _tuned(labeled: Labeled, binary: bool) -> float:
     """Return the weight of the scores that makes the variance least within groups; 0 for few labels.
 
-    Of binary labels, each kind needs as many.
+    If labels are binary, each kind needs as many.
     """
     high = labeled.label == labeled.label.max()
     kinds = [labeled.weight[high], labeled.weight[~high]] if binary else [labeled.weight]
