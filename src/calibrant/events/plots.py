@@ -140,7 +140,13 @@ def corrected_series(events: CorrectedEvents, *, rates: bool = False) -> Figure:
     style.grid(ax, "y")
     _band(ax, low, high, f"{percent(events.level)} interval with all errors of the model", first.color, 0.3)
     _steps(ax, mean, first, 1.3, "corrected by readings")
-    _steps(ax, np.array([row.model for row in rows]) / size, second, 0.9, "model, uncorrected")
+    _steps(
+        ax,
+        np.array([np.nan if row.model is None else row.model for row in rows]) / size,
+        second,
+        0.9,
+        "model, uncorrected",
+    )
     _finish(ax, [row.period for row in rows], events.name)
     ax.set_ylabel("documents per document" if rates else "documents")
     figure.legend(loc="outside upper left", ncols=1, **LOOK)

@@ -29,15 +29,15 @@ class CorrectedPeriod(Record, frozen=True, kw_only=True):
         number("Count", "Number of documents that count, corrected.", group=COUNT, headline=True, digits=1),
     ]
     model: Annotated[
-        float,
+        float | None,
         number(
             "Model",
-            "Sum of the model's probabilities, without correction.",
+            "Sum of the model's probabilities, without correction; null without documents.",
             group=COUNT,
             headline=True,
             digits=1,
         ),
-    ]
+    ] = None
     few_warning: Annotated[str | None, warning("Few documents were read, or few of them count.")] = None
 
 

@@ -16,7 +16,7 @@ from calibrant.events.files.store import EventStore
 from calibrant.events.lexicon import display_name
 from calibrant.events.results.corrected import CorrectedEvents, CorrectedPeriod
 from calibrant.events.results.events import EventTable
-from calibrant.events.verbs.tables import Calendar, country_codes, event_table
+from calibrant.events.verbs.tables import NO_DOCUMENTS, Calendar, country_codes, event_table
 from calibrant.events.verbs.uncertain import texts_of
 from calibrant.exceptions import InputError
 from calibrant.io.roles import Role, open_table, read
@@ -26,6 +26,7 @@ from calibrant.records import Quantity
 from calibrant.seeds import Seed
 
 KEPT = ("country", "role", "date", "score")
+EMPTY = Quantity(None, reason=NO_DOCUMENTS)
 UNREAD = (
     "read the documents with `calibrant explore STORE --readings FILE`, or write yes, no or unclear into it"
 )
@@ -301,8 +302,8 @@ def corrected_events(
     if "role" in columns:
         for role in columns.names["role"]:
             check_role(opened, role, columns.table.name)
-    chosen = {*Calendar.of(opened, by, since, until).periods}
-    chosen |= {WHOLE} if since is None and until is None else set()
+    periods = Calendar.of(opened, by, since, until).periods
+    chosen = (WHOLE, *periods) if since is None and until is None else periods
     scores = document_scores(opened, code)
     names = {*scores["item"].to_pylist()}
     for row, item in enumerate(columns.texts("item")):
@@ -326,6 +327,17 @@ def corrected_events(
     ]
     model = {row.period: row for row in ends[0].estimates if row.method == "uncorrected"}
     sides = [[row for row in end.estimates if row.method == "dsl"] for end in ends]
+    rows = {
+        rows_of[0].period: CorrectedPeriod(
+            period=rows_of[0].period,
+            documents=rows_of[0].documents,
+            read=rows_of[0].labelled,
+            count=_between([row.count for row in rows_of]),
+            model=float(model[rows_of[0].period].count.estimate or 0.0),
+            few_warning=next((row.few_warning for row in rows_of if row.few_warning), None),
+        )
+        for rows_of in zip(*sides, strict=True)
+    }
     return CorrectedEvents(
         store=os.fspath(opened.path),
         country=str(code),
@@ -336,16 +348,8 @@ def corrected_events(
         unclear=int(unclear.sum()),
         level=level,
         counts=tuple(
-            CorrectedPeriod(
-                period=rows_of[0].period,
-                documents=rows_of[0].documents,
-                read=rows_of[0].labelled,
-                count=_between([row.count for row in rows_of]),
-                model=float(model[rows_of[0].period].count.estimate or 0.0),
-                few_warning=next((row.few_warning for row in rows_of if row.few_warning), None),
-            )
-            for rows_of in zip(*sides, strict=True)
-            if rows_of[0].period in chosen
+            rows.get(period, CorrectedPeriod(period=period, documents=0, read=0, count=EMPTY))
+            for period in chosen
         ),
         selection_warning=ends[0].selection_warning,
     )
