@@ -292,9 +292,9 @@ def check_labels(table: JudgedTable) -> Integers:
         message = f"no system has {ENOUGH} labels: {most} has the most, {counts.max()}"
         hint = "label a random sample of the answers of each system, the same prompts for all"
         raise InputError(message, hint, code="empty")
-    for code in np.flatnonzero(counts >= 2).tolist() if table.cluster is not None else ():
-        own = known & (table.system == code)
-        if np.ptp(table.cluster[own]) == 0:
+    unit = table.item if table.cluster is None else table.cluster
+    for code in np.flatnonzero(counts >= 2).tolist():  # prompts differ within a system
+        if np.ptp(unit[known & (table.system == code)]) == 0:
             message = f"all {counts[code]:,} labels of {table.systems[code]} are of one cluster"
             hint = "label answers of several clusters, or correct the column of clusters"
             raise InputError(message, hint, code="cluster")

@@ -328,7 +328,7 @@ def from_file(table: Table, column: str | None = None) -> Iterator[None]:
     ...         raise InputError("all labels are 1", code="undefined")
     ... except InputError as error:
     ...     print(error)
-    table, column label: all labels are 1
+    the dataframe, column label: all labels are 1
     """
     try:
         yield
