@@ -155,7 +155,7 @@ BUDGET = {
     "cli": 2433,
     "data": 259,
     "demo": 637,
-    "estimation": 15630,
+    "estimation": 15635,
     "evaluation": 15081,
     "events": 9424,
     "exceptions": 157,

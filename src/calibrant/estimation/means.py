@@ -45,6 +45,7 @@ FEW_OF_A_KIND = (
     f"the effective number of positive or of negative labels is below {ENOUGH}: the interval is wide"
 )
 NO_UNCERTAINTY = "scores of graded labels or weighted documents state no uncertainty: read ppi++"
+WEIGHTLESS = "the documents with labels have weight 0"
 SOME_GROUPS = (
     "some groups have no labels, and this is not by chance: labels of the other groups tell nothing of them"
 )
@@ -503,8 +504,12 @@ def _row(
     own = len(labeled.label) if number is None else int((labeled.group == number).sum())
     documents = len(job.sample.score) if number is None else int(job.parts[3][number])
     given: dict[str, Any] = {"period": name, "method": method, "documents": documents, "labelled": own}
-    if missing is not None or own < FEWEST:
-        reason = missing or f"{counted(own, 'label')}: at least {FEWEST} are needed"
+    weight = job.sums(number)[0] and (
+        labeled.weight.sum() if number is None else labeled.weight[labeled.group == number].sum()
+    )
+    if missing is not None or own < FEWEST or not weight:
+        few = f"{counted(own, 'label')}: at least {FEWEST} are needed"
+        reason = missing or (WEIGHTLESS if own >= FEWEST else few)
         undefined = Quantity(None, reason=reason)
         return CorrectedMean(**given, effective=None, count=undefined, share=undefined), None
     mean = mean_of(job, number, factor)
