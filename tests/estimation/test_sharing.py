@@ -63,6 +63,17 @@ def test_intervals_of_weighted_groups_cover_with_few_labels_of_a_kind() -> None:
     assert np.mean(widths) < 0.65
 
 
+def test_a_group_whose_labels_have_no_weight_has_no_estimate() -> None:
+    rng = np.random.default_rng(3)
+    rows, weight = rng.choice(N, 200, replace=False), np.ones(N)
+    weight[rows[periods().code[rows] == 2]] = 0
+    given: dict[str, Any] = {"weights": weight, "periods": periods(), "methods": ["labels", "ppi++"]}
+    found = corrected_means(rng.random(N), rows, (rows % 3 == 0).astype(float), **given)
+    for one in found.estimates:
+        assert (one.share.low is None) == (one.period == "2")
+        assert one.period != "2" or "have weight 0" in str(one.share.reason)
+
+
 @pytest.mark.parametrize("weights", [None, np.ones(N)])
 def test_a_trend_of_few_labels_is_as_uncertain_as_their_proportions(weights: Any) -> None:
     # Ends of an interval of 4 labels are near 0 and 1: divided by the critical value of Student's t, they

@@ -45,6 +45,7 @@ FEW_OF_A_KIND = (
     f"the effective number of positive or of negative labels is below {ENOUGH}: the interval is wide"
 )
 NO_UNCERTAINTY = "scores of graded labels or weighted documents state no uncertainty: read ppi++"
+WEIGHTLESS = "the documents with labels have weight 0"
 SOME_GROUPS = (
     "some groups have no labels, and this is not by chance: labels of the other groups tell nothing of them"
 )
@@ -503,8 +504,12 @@ def _row(
     own = len(labeled.label) if number is None else int((labeled.group == number).sum())
     documents = len(job.sample.score) if number is None else int(job.parts[3][number])
     given: dict[str, Any] = {"period": name, "method": method, "documents": documents, "labelled": own}
-    if missing is not None or own < FEWEST:
-        reason = missing or f"{counted(own, 'label')}: at least {FEWEST} are needed"
+    chosen = np.ones(len(labeled.label), np.bool_) if number is None else labeled.group == number
+    weightless = not labeled.weight[chosen].any()
+    if missing is not None or own < FEWEST or weightless:
+        reason = missing or WEIGHTLESS
+        if missing is None and own < FEWEST:
+            reason = f"{counted(own, 'label')}: at least {FEWEST} are needed"
         undefined = Quantity(None, reason=reason)
         return CorrectedMean(**given, effective=None, count=undefined, share=undefined), None
     mean = mean_of(job, number, factor)
@@ -529,7 +534,6 @@ def _row(
             ends = student(mean.value, mean.error, mean.freedom, job.level, mean.skewness)
         least, most = (float(min(high, max(low, end))) for end in ends)
         share = Quantity(value, min(value, least), max(value, most))
-    chosen = slice(None) if number is None else labeled.group == number
     center = float(np.average(labeled.label[chosen], weights=labeled.weight[chosen]))
     few = None
     if spread is None or not spread.shared:  # groups that share their variance do not need many labels

@@ -108,9 +108,9 @@ def shared_intervals(
     alike.
 
     The groups share their variance if at least 5 have 2 labels, and a permutation test does not contradict
-    that their variances are the same (p of at least 0.1). Otherwise, the factor and the degrees of freedom are
-    those of the labels of each group. With survey weights, the effective number of labels (Kish 1965) takes
-    the place of their number.
+    that their variances are the same (p of at least 0.1). Otherwise, the factor and the degrees of freedom
+    are those of the labels of each group. With survey weights, the effective number of labels (Kish 1965)
+    takes the place of their number.
 
     Parameters
     ----------
