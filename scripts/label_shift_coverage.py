@@ -150,7 +150,7 @@ CELLS = [
     *(Cell(4, 0.6, labels, "weak") for labels in (60, 200, 800)),
     *(Cell(width, 0.01, 800, source=0.05) for width in (2, 3)),
 ]
-"""Cells that were not used to design the intervals."""
+"""Cells that were not used to design the intervals; the threshold of the warning comes from them."""
 TEXT = """# Coverage of proportions under label shift
 
 The table evaluates the 95 % intervals of `prior-shift` and `em` by `calibrant estimate --by group`, \

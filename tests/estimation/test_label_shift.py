@@ -113,7 +113,7 @@ def test_a_group_with_labels_of_each_class_has_its_own_rates(method: str) -> Non
     score, y, group = drawn(2, 120, 300)
     rows = np.concatenate([np.arange(120), np.arange(120, 270)])
     names, given = ["no", "yes"], {"periods": group, "methods": [method]}
-    found = corrected_classes(score, rows, y[rows], names, **given).estimates  # type: ignore[arg-type]
+    found = corrected_classes(score, rows, y[rows], names, **given).estimates
     assert {(one.period, one.rates) for one in found} == {
         ("all", "pooled"),
         ("labels", "own"),
@@ -124,7 +124,7 @@ def test_a_group_with_labels_of_each_class_has_its_own_rates(method: str) -> Non
     for one, other in both:
         assert one.share.estimate == pytest.approx(other.share.estimate)
         assert one.shift_warning is None
-    fewer = corrected_classes(score, rows[:125], y[:125], names, **given).estimates  # type: ignore[arg-type]
+    fewer = corrected_classes(score, rows[:125], y[:125], names, **given).estimates
     assert {one.rates for one in fewer if one.period == "new"} == {"pooled"}
 
 

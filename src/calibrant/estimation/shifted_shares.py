@@ -379,7 +379,7 @@ def _by_likelihood(
     larger = np.sqrt(source.effective / np.maximum(source.effective - 1, EQUAL))[source.label]
     of_labels = larger * solution.of_labels[:, place]
     units, code = np.unique(np.concatenate([source.unit, classes.unit]), return_inverse=True)
-    sums = np.bincount(code[: len(source.unit)], of_labels, len(units))
+    sums: Floats = np.bincount(code[: len(source.unit)], of_labels, len(units)).astype(np.float64)
     alone = float(sums @ sums)
     clusters = len(np.unique(classes.unit)) if clustered else 0
     scale = math.sqrt(clusters / max(1, clusters - 1)) if clustered else 1.0
