@@ -114,7 +114,8 @@ def extract(
 
     >>> other = replace(tree, relations=["obj", "root"])
     >>> draws = [document, replace(document, trees=[other])]
-    >>> extract(document, lambda _: alone, *settings, samples=4, seed=0, draws=draws).bits.mean()
+    >>> events = extract(document, lambda _: alone, *settings, samples=4, seed=0, draws=draws)
+    >>> float(events.bits.mean())
     0.5
     """
     read: list[tuple[Document, Candidates, Integers, NDArray[np.int32]]] = []

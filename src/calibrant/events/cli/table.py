@@ -30,8 +30,8 @@ def command(store: str, most: int | None, printing: Printing, **options: Any) ->
     """Count the documents of STORE by country and period.
 
     STORE is a folder or the name of an included store: current-events, socialist-worker or reuters-21578. The
-    interval of a count covers uncertainty about coreference only. The total interval also covers uncertainty
-    about the calibration map; it needs --labels.
+    interval of a count covers uncertainty about coreference, and about the tags and trees that the run of the
+    store sampled. The total interval also covers uncertainty about the calibration map; it needs --labels.
 
     With the readings of calibrant events sample as --labels, the counts of their country are corrected by
     what people read, and the interval includes all errors of the model and the rules.
