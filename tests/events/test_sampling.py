@@ -38,7 +38,7 @@ def parser() -> EnglishParser:
 
 
 def alone(document: Document) -> AntecedentPosterior:
-    """Each mention is an entity of its own."""
+    """Each mention is an entity alone."""
     count = len(document.mentions or ())
     scores = np.full(count * (count + 1) // 2, -np.inf)
     scores[np.cumsum(np.arange(1, count + 1)) - 1] = 0

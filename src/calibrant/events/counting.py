@@ -334,8 +334,8 @@ def evidence_of(eligible: Candidates, labels: NDArray[np.int32], kept: Integers)
     def add(code: str, mention: int, pair: int, agent: int, probability: float) -> None:
         if probability > 0:
             where = int(sentences[mention]), int(sentences[agent])
-            of_pair = eligible.verbs[pair], float(probability), eligible.arcs[pair]
-            rows.append(Evidence(code, int(mention), int(agent), *where, *of_pair))
+            verb, arcs = eligible.verbs[pair], eligible.arcs[pair]
+            rows.append(Evidence(code, int(mention), int(agent), *where, verb, float(probability), arcs))
 
     if eligible.is_dyadic:
         units = units_of(eligible, np.ascontiguousarray(labels, np.int32))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         write_posteriors,
     )
     from calibrant.structures.files.dependency_trees import TreeText, read_trees, write_trees
+    from calibrant.structures.files.english import load_english_parser
     from calibrant.structures.files.saved_models import (
         load_coreference_model,
         load_dependency_model,
@@ -104,6 +105,7 @@ __all__ = [
     "iter_documents",
     "load_coreference_model",
     "load_dependency_model",
+    "load_english_parser",
     "load_model",
     "load_tagger",
     "match_spans",

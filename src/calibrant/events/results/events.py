@@ -30,7 +30,11 @@ UNFINISHED = "The run that wrote this store has not finished; repeat its command
 FEW_SAMPLES = f"Intervals are too narrow: the store has fewer than {FEWEST_SAMPLED} samples per document."
 Sampled = Annotated[
     str,
-    setting("Sampled", "What the samples differ in: entities, and perhaps trees and tags.", headline=True),
+    setting(
+        "Sampled",
+        "Structures in which the samples differ: entities, and possibly trees and tags.",
+        headline=True,
+    ),
 ]
 Finished = Annotated[bool, setting("Finished", "True if the store contains all documents of its run.")]
 Problems = Annotated[
@@ -110,6 +114,7 @@ class ExtractedEvents(Record, frozen=True, kw_only=True):
         if others:
             which = "1 parsed document counts" if others == 1 else f"{others:,} parsed documents count"
             yield "", f"The other {which} for no country."
+        yield "", f"The samples differ in their {self.sampled}."
         yield from (("", note) for note in self.notes)
 
 
@@ -161,7 +166,7 @@ class EventTable(Record, frozen=True, kw_only=True):
     ] = "documents"
     interval: HowInterval
     level: IntervalLevel
-    sampled: Sampled
+    sampled: Sampled = ENTITIES
     samples: Annotated[int, setting("Samples", "Samples per document.", headline=True)]
     recalibrated: Annotated[
         bool,

@@ -319,7 +319,8 @@ def extract_events(
 
 def drawn(value: Drawn, name: str, parser: str | None) -> Drawn:
     """Return the setting of trees or tags; only the English models have probabilities to draw from."""
-    if one_of(value, DRAWN, name) == SAMPLED and parser != ENGLISH:
+    one_of(value, DRAWN, name)
+    if value == SAMPLED and parser != ENGLISH:
         what = "trees of the file" if parser is None else f"those of the parser {parser}"
         hint = f"parse the texts with calibrant-english (`parser`), or leave `{name}` out"
         raise InputError(f"{name} cannot be sampled: {what} have no probabilities", hint, code="parameter")

@@ -256,7 +256,8 @@ def _evidence(events: DocumentEvents, places: Places) -> tuple[StoredEvidence, .
         where = []
         for mention in (mentions[evidence.mention], mentions[evidence.agent]):
             words = places[mention.sentence]
-            where += [mention.sentence, words[mention.start][0], words[mention.end - 1][1]]
+            where.append((mention.sentence, words[mention.start][0], words[mention.end - 1][1]))
         arcs = tuple(StoredArc(*arc) for arc in evidence.arcs)
-        rows.append(StoredEvidence(evidence.country, evidence.verb, evidence.probability, *where, arcs))
+        values = evidence.country, evidence.verb, evidence.probability
+        rows.append(StoredEvidence(*values, *where[0], *where[1], arcs))
     return tuple(rows)

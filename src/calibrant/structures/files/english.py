@@ -57,6 +57,18 @@ def load_english_parser(folder: Path | None = None) -> EnglishParser:
     ------
     MissingExtraError
         If calibrant-english or spaCy is not installed.
+
+    Returns
+    -------
+    EnglishParser
+
+    Examples
+    --------
+    >>> from calibrant.structures.documents import Document
+    >>> parser = load_english_parser()
+    >>> best, draws = parser.draws(Document("d", [["They", "saw", "her", "duck"]]), 10, tags=True)
+    >>> best.trees[0].relations[0], len(draws)
+    ('nsubj', 10)
     """
     from calibrant.structures.models.english import EnglishParser, Lemmas
 
