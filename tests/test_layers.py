@@ -172,7 +172,7 @@ BUDGET = {
     "records": 1908,
     "results": 3002,
     "seeds": 69,
-    "structures": 23440,
+    "structures": 23460,
     "synthetic": 253,
     "testing": 127,
     "verbs": 5667,
