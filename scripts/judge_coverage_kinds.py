@@ -8,13 +8,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.special import ndtr
 from scipy.stats import beta, norm
 
-from calibrant.estimation import JudgedTable, judged_classes, judged_systems
+from calibrant.estimation import JudgedSystems, JudgedTable, judged_classes, judged_systems
 from calibrant.estimation.judged_means import answers_of
 from calibrant.estimation.judging import corrected_mean
+from calibrant.estimation.verbs.judging import judge as judged_by
 from calibrant.exceptions import InputError
 from calibrant.records import Quantity
 
@@ -366,7 +368,62 @@ def unequal_row(cell: UnequalCell, samples: int) -> list[str]:
     return texts
 
 
+RUN_CELLS = [
+    (kind, labelled, labels)
+    for kind in ("binary", "graded")
+    for labelled in ("all runs", "first run", "uneven runs")
+    for labels in (20, 60)
+]
+
+
+def runs_row(cell: tuple[str, str, int], samples: int) -> list[str]:
+    """Measure means and the difference of two systems with three runs of each of 300 prompts."""
+    kind, labelled, labels = cell
+    rng, covered = np.random.default_rng(0), Covered()
+    system, item, run = (
+        code.ravel() for code in np.meshgrid([0, 1], np.arange(300), np.arange(3), indexing="ij")
+    )
+    kept = (system == 0) | (run <= item % 3) if labelled == "uneven runs" else run >= 0
+    seen, warned, wrong = run == 0 if labelled == "first run" else run >= 0, 0, 0
+    middle = norm.ppf(0.6) * np.sqrt(1 + 1.4**2)
+    for _ in range(samples):
+        prompt, own = 1.2 * rng.normal(size=(1, 300)), 0.7 * rng.normal(size=(2, 300))
+        chance = ndtr(middle + prompt + own).ravel().repeat(3)
+        truth = (
+            (rng.random(1800) < chance).astype(float)
+            if kind == "binary"
+            else rng.beta(4 * chance, 4 - 4 * chance)
+        )
+        judge = np.clip(truth + 0.2 * rng.normal(size=1800), 0, 1)
+        if kind == "binary":
+            judge = np.where(rng.random(1800) < 0.85, truth, 1 - truth)
+        asked = np.isin(item, rng.choice(300, labels, replace=False)) & seen
+        columns = {"system": np.array(["A", "B"])[system], "item": item, "run": run, "judge": judge}
+        table = pa.table({name: values[kept] for name, values in columns.items()})
+        label = pa.array(truth[kept], mask=~asked[kept])
+        record = judged_by(table.append_column("label", label))
+        assert isinstance(record, JudgedSystems)
+        for row in record.systems:
+            covered.add("means", row.corrected, 0.6)
+        [pair] = record.differences
+        covered.add("differences", pair.difference, 0.0)
+        warned += pair.difference_warning is not None
+        wrong += pair.verdict in ("A", "B")
+    numbers = [covered.percent("means"), covered.percent("differences"), f"{100 * warned / samples:.0f}"]
+    return [kind, labelled, f"{labels}", *numbers, f"{100 * wrong / samples:.1f}"]
+
+
 SECTIONS = (
+    Section(
+        "Several runs of a system",
+        "300 prompts, each answered three times by two equal systems. Labels of some prompts: of *all runs*, "
+        "or of the *first run* alone; with *uneven runs*, the second system has one to three of them. The runs "
+        "of a prompt are one cluster.",
+        "labels | labeled | prompts | means | differences | warned | false verdicts",
+        RUN_CELLS,
+        3,
+        runs_row,
+    ),
     Section(
         "Few labeled clusters of unequal sizes",
         "Whole clusters are labeled, a fourth of all. Their sizes are log-normal with median 5 and the given "

@@ -92,6 +92,24 @@ def test_grades_have_the_range_of_the_judge_or_the_one_that_is_given(
     run("judge", write(judged, tmp_path), "--label-range", "1", "4").refused("outside the range of labels")
 
 
+def test_runs_of_a_prompt_are_one_cluster_and_matched_in_order(judged: pd.DataFrame) -> None:
+    again = judged.assign(judge=judged["judge"].iloc[::-1].to_numpy() / 2)
+    runs = pd.concat([judged.assign(run=1), again.assign(run=2)], ignore_index=True)
+    runs.loc[(runs["system"] == "old") & (runs["run"] == 2), "run"] = 7  # another number of the second run
+    apart = runs.assign(item=runs["item"] + 200 * (runs.index >= 400), cluster=runs["item"])
+    found, expected = systems_of(runs), systems_of(apart.drop(columns="run"))
+    assert found.systems == expected.systems
+    assert found.differences == expected.differences
+    assert found.clusters == "prompts"
+
+
+def test_a_run_with_two_scores_is_refused(run: Run, judged: pd.DataFrame, tmp_path: Path) -> None:
+    path = write(pd.concat([judged.assign(epoch=1), judged.assign(epoch=1)]), tmp_path)
+    run("judge", path, "--run", "epoch").refused(
+        "row 401, column item: 'new' has two scores for prompt '0', run '1'"
+    )
+
+
 BAD: dict[str, tuple[dict[str, Any], str]] = {
     "outside": ({"label": {3: 1.5}}, "row 4, column label: label 1.5 is outside the judge's range, 0 to 1"),
     "scales": ({"judge": {3: 70}}, "labels are from 0 to 1, and judge scores from 0 to 70"),

@@ -53,7 +53,7 @@ def with_classes(sample: Sample, classes: Classes | None, clusters: ArrayLike | 
 
 
 def own_rates(sample: Sample) -> bool:
-    """Return whether a group has enough labels of each class for error rates of its own."""
+    """Return whether a group has enough labels of each class to estimate its error rates alone."""
     return bool(_Source(sample).effective.min() >= OWN - EQUAL)
 
 

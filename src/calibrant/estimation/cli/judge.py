@@ -37,6 +37,7 @@ from calibrant.cli.options import Printing, command_line, printing
             "annotator",
             "inclusion_probability",
             "cluster",
+            "run",
             "bias",
         ),
         "NAME",

@@ -23,7 +23,7 @@ from calibrant.cli.options import Printing, printing
     label_range=click.Tuple([float, float]),
     view="class:NAME",
     **dict.fromkeys(
-        ("system", "item", "judge", "label", "annotator", "inclusion_probability", "cluster"), "NAME"
+        ("system", "item", "judge", "label", "annotator", "inclusion_probability", "cluster", "run"), "NAME"
     ),
 )
 @printing

@@ -168,7 +168,7 @@ class JudgedDifference(Record, frozen=True, kw_only=True):
         int,
         number(
             "Prompts",
-            "Prompts that both answered; comparisons of both, in a table of preferences.",
+            "Prompts that both answered, or runs of them; comparisons of both, in a table of preferences.",
             group=DATA,
             headline=True,
         ),

@@ -35,6 +35,7 @@ def plan_judge(
     annotator: str | None = None,
     inclusion_probability: str | None = None,
     cluster: str | None = None,
+    run: str | None = None,
     power: float = 0.8,
     level: float = 0.95,
 ) -> JudgePlan:
@@ -68,6 +69,8 @@ def plan_judge(
     inclusion_probability
         As in `calibrant.estimation.verbs.judging.judge`.
     cluster
+        As in `calibrant.estimation.verbs.judging.judge`.
+    run
         As in `calibrant.estimation.verbs.judging.judge`.
     power
         Probability of detecting the difference, with a test that is adjusted for all pairs of systems.
@@ -103,7 +106,7 @@ def plan_judge(
         raise InputError(message, hint, code="parameter", file=table.name, column="system_a")
     asked = Asked(
         names_of(judge) or ("judge",), label_columns(table, names_of(label)), system, item, cluster,
-        annotator, inclusion_probability,
+        annotator, inclusion_probability, run=run,
     )  # fmt: skip
     read = read_answers(table, asked, classes=view is not None)
     if read.classes and view is None:

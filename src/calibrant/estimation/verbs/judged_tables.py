@@ -35,6 +35,7 @@ class Asked:
     annotator: str | None = None
     chance: str | None = None
     bias: tuple[str, ...] = ()
+    run: str | None = None
 
 
 @dataclass(frozen=True)
@@ -116,6 +117,27 @@ class ReadAnswers:
             scores.append(values.astype(np.float64))
         return np.stack(scores)
 
+    def matched(self) -> Integers:
+        """Return the code of the prompt of each answer, or of the prompt and the place among a system's runs.
+
+        The first run of a system is compared with the first one of another, and so on.
+        """
+        item: Integers = self.codes("item").astype(np.int64)
+        if "run" not in self.rows:
+            return item
+        system = self.codes("system")
+        order = np.lexsort((self.codes("run"), item, system))
+        new = np.append(True, (np.diff(system[order]) != 0) | (np.diff(item[order]) != 0))
+        place = np.arange(len(order)) - np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))
+        codes: Integers = np.empty_like(item)
+        codes[order] = item[order] * (int(place.max()) + 1) + place
+        return codes
+
+    def clusters(self) -> Integers | None:
+        """Return the code of the cluster of each answer: its prompt, if prompts have several runs."""
+        part = "cluster" if "cluster" in self.rows else "item" if "run" in self.rows else None
+        return None if part is None else self.codes(part).astype(np.int64)
+
     def class_names(self) -> tuple[str, ...]:
         """Return the classes of labels, then those that only a judge names."""
         names = [name for labels in self.labels for name in labels.names]
@@ -129,10 +151,10 @@ class ReadAnswers:
         return JudgedTable(
             self.rows.names["system"],
             self.codes("system").astype(np.int64),
-            self.codes("item").astype(np.int64),
+            self.matched(),
             scores.mean(axis=0) if several else scores[0],
             self.mean_label(of),
-            self.codes("cluster").astype(np.int64) if "cluster" in self.rows else None,
+            self.clusters(),
             self.chance,
             low,
             high,
@@ -204,7 +226,11 @@ def _rows(table: Table, asked: Asked, *, classes: bool) -> FoundColumns:
         for place, name in enumerate(asked.judges)
     ]
     others = [Role("system", column=asked.system), Role("item", column=asked.item)]
-    return read_table(table, [*others, *judges, Role("cluster", column=asked.cluster, needed=False)])
+    others += [
+        Role(name, column=column, needed=False)
+        for name, column in (("cluster", asked.cluster), ("run", asked.run))
+    ]
+    return read_table(table, [*others, *judges])
 
 
 def read_labels(table: Table, asked: Asked, *, classes: bool) -> list[FoundColumns]:
@@ -244,8 +270,7 @@ def _answers(rows: FoundColumns, *, repeated: bool, judges: int) -> tuple[Intege
         _check_once(rows)
         every = np.arange(len(rows["item"]))
         return every, every
-    pair = rows["system"] * (int(rows["item"].max()) + 1) + rows["item"]
-    _, first, answer = np.unique(pair, return_index=True, return_inverse=True)
+    _, first, answer = np.unique(_keys(rows), return_index=True, return_inverse=True)
     for part in [f"judge {place}" for place in range(judges)]:
         differ = np.flatnonzero(rows[part] != rows[part][first][answer])
         if len(differ):
@@ -263,17 +288,32 @@ def _named(rows: FoundColumns, row: int) -> str:
     return f"the answer of {system} to prompt {item}"
 
 
+def _keys(rows: FoundColumns) -> Integers:
+    """Return a number for each system, prompt and run."""
+    keys = rows["system"]
+    for part in ("item", "run"):
+        if part in rows:
+            keys = keys * (int(rows[part].max()) + 1) + rows[part]
+    return keys
+
+
 def _check_once(rows: FoundColumns) -> None:
-    """Raise if a system has two rows for a prompt."""
-    system, item = rows["system"], rows["item"]
-    pair = system * (int(item.max()) + 1) + item
-    order = np.argsort(pair, kind="stable")
-    twice = np.flatnonzero(np.diff(pair[order]) == 0)
+    """Raise if a system has two rows for a prompt, or for a run of it."""
+    keys = _keys(rows)
+    order = np.argsort(keys, kind="stable")
+    twice = np.flatnonzero(np.diff(keys[order]) == 0)
     if len(twice):
         row = int(order[1:][twice].min())
-        message = f"{shown(rows.names['system'][system[row]])} has two scores for prompt "
-        message += shown(rows.names["item"][item[row]])
-        hint = "keep one row per system and prompt: average the scores of several runs; rows of several "
+        parts = {
+            part: shown(rows.names[part][rows[part][row]])
+            for part in ("system", "item", "run")
+            if part in rows
+        }
+        message = f"{parts['system']} has two scores for prompt {parts['item']}"
+        message += f", run {parts['run']}" if "run" in parts else ""
+        hint = (
+            "keep one row per system, prompt and run: number several runs in a column `run`; rows of several "
+        )
         hint += "annotators need a column `annotator`"
         raise rows.error(row, message, hint, "duplicate", part="item")
     _check_clusters(rows)

@@ -59,6 +59,7 @@ def judge(
     annotator: str | None = None,
     inclusion_probability: str | None = None,
     cluster: str | None = None,
+    run: str | None = None,
     power: float = 0.8,
     level: float = 0.95,
     command: str | None = None,
@@ -115,6 +116,9 @@ def judge(
     cluster
         Column of clusters of dependent prompts. None: ``cluster``, if there is one; else each prompt is a
         cluster.
+    run
+        Column that numbers a system's answers to the same prompt. None: ``run``, if there is one; else it has
+        one answer.
     power
         Power for which the labels needed are computed, in (0, 1).
     level
@@ -125,8 +129,8 @@ def judge(
     Raises
     ------
     InputError
-        If the table cannot be read, a system has two scores for a prompt, a label is outside the range, all
-        labels are equal, or no system has 10 labels.
+        If the table cannot be read, a system has two scores for a run of a prompt, a label is outside the
+        range, all labels are equal, or no system has 10 labels.
 
     Examples
     --------
@@ -147,7 +151,7 @@ def judge(
     named = names_of(label)
     asked = Asked(
         names_of(judge) or ("judge",), label_columns(table, named), system, item, cluster, annotator,
-        inclusion_probability, columns,
+        inclusion_probability, columns, run,
     )  # fmt: skip
     options: Any = {"margin": margin, "level": level, "power": power}
     transport: Any = {"transport_margin": transport_margin, "transport_from": transport_from}
@@ -201,6 +205,7 @@ def _preferences(
             Role("item", column=asked.item),
             Role("judge", column=asked.judges[0]),
             Role("cluster", column=asked.cluster, needed=False),
+            Role("run", column=asked.run, needed=False),
         ],
     )
     [labelled] = read_labels(table, dataclasses.replace(asked, bias=tuple(read)), classes=True)
@@ -243,6 +248,8 @@ def _compared(rows: FoundColumns) -> tuple[tuple[str, ...], Integers, Integers]:
         message = f"{shown(names[first[same[0]]])} is compared with itself"
         raise rows.error(int(same[0]), message, "name two systems", "duplicate", part="system_b")
     pair = (first * len(names) + second) * (int(rows["item"].max()) + 1) + rows["item"]
+    if "run" in rows:
+        pair = pair * (int(rows["run"].max()) + 1) + rows["run"]
     order = np.argsort(pair, kind="stable")
     twice = np.flatnonzero(np.diff(pair[order]) == 0)
     if len(twice):
@@ -251,7 +258,8 @@ def _compared(rows: FoundColumns) -> tuple[tuple[str, ...], Integers, Integers]:
             f"{shown(names[first[row]])} and {shown(names[second[row]])} are compared twice, in one order"
         )
         message += f", on prompt {shown(rows.names['item'][rows['item'][row]])}"
-        raise rows.error(row, message, "keep one row per prompt and order", "duplicate", part="item")
+        hint = "keep one row per prompt and order, or number several runs in a column `run`"
+        raise rows.error(row, message, hint, "duplicate", part="item")
     return names, first, second
 
 
