@@ -417,7 +417,7 @@ SECTIONS = (
     Section(
         "Several runs of a system",
         "300 prompts, each answered three times by two equal systems. Labels of some prompts: of *all runs*, "
-        "or of the *first run* alone; with *uneven runs*, the second system has one to three of them. The runs "
+        "or of the *first run* alone; with *uneven runs*, the second system has one to three of them. Runs "
         "of a prompt are one cluster.",
         "labels | labeled | prompts | means | differences | warned | false verdicts",
         RUN_CELLS,

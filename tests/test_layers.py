@@ -155,7 +155,7 @@ BUDGET = {
     "cli": 2441,
     "data": 259,
     "demo": 639,
-    "estimation": 15811,
+    "estimation": 15863,
     "evaluation": 15084,
     "events": 10315,
     "exceptions": 157,
