@@ -156,7 +156,7 @@ BUDGET = {
     "data": 259,
     "demo": 639,
     "estimation": 15863,
-    "evaluation": 15084,
+    "evaluation": 15086,
     "events": 10315,
     "exceptions": 157,
     "io": 12805,

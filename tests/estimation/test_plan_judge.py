@@ -121,5 +121,5 @@ def test_the_command_plans_from_a_table(run: Run, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="do not use weights"):
         calibrant.plan_judge(frame.assign(weight=2.0), width=0.1)
     compared = frame.rename(columns={"system": "system_a"}).assign(system_b="C")
-    with pytest.raises(InputError, match="preferences, which have no plan"):
+    with pytest.raises(InputError, match="the table has preferences, and the plan is for"):
         calibrant.plan_judge(compared, width=0.1)

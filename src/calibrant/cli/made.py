@@ -27,13 +27,13 @@ SECTIONS = {
         "form", "score", "label", "prediction", "event", "score_kind", "class_column", "weight", "item",
         "system", "fold", "repeat", "annotator", "document", "start", "end", "type_column",
         "inclusion_probability", "scores", "rows", "predicted", "fixed", "confidence_column",
-        "time", "date_format", "stratum", "judge", "system_a", "system_b",
+        "time", "date_format", "stratum", "judge", "system_a", "system_b", "run",
         "text_column", "id_column", "date_column", "date_from",
     ),
     "Logs of evaluations": ("log_format", "normalise", "gold", "scorer", "allow_dropped"),
     "Bins, intervals and draws": (
         "bin_size", "n_bins", "n_ece_bins", "level", "interval", "samples", "seed", "smooth", "exact",
-        "power", "alternative", "adjust", "least", "population", "sampling", "drift",
+        "power", "alternative", "adjust", "least", "population", "sampling", "drift", "trees", "tags",
     ),
     "Guarantees, with --risk": ("delta", "missed", "two_sided", "loss", "save"),
     "Fitting and training": (
@@ -41,12 +41,12 @@ SECTIONS = {
         "max_iterations", "l1", "l2", "epochs", "window", "temperature", "about", "features",
         "possessive_endings", "steps", "folds", "bits",
     ),
-    "Printing": ("shape", "table", "meanings", "fail_if", "width", "title"),
+    "Printing": ("shape", "table", "meanings", "fail_if", "width", "title", "own_scales"),
     "More": (
         "transport_from", "label_range", "effects", "at",
         "against", "reference", "alpha", "epsilon", "restart", "cluster_size", "label_correlation", "beta",
         "with_text", "verbs", "columns", "rates", "ontonotes", "ptb", "nyt", "train",
-        "floor", "dev_arcs", "previous", "round", "threads", "workers", "executor", "engine",
+        "floor", "dev_arcs", "previous", "round", "threads", "workers", "executor", "engine", "since", "until",
     ),
 }  # fmt: skip
 # Parameters of verbs that the command line sets itself, or from several options.

@@ -291,7 +291,9 @@ class _Joined:
         if cluster is not None:
             for number in range(len(n)):
                 own = np.unique(cluster[task == number], return_inverse=True)[1]
-                variance, degrees = cr2(np.bincount(own), np.bincount(own, residual[task == number]))
+                spread = residual[task == number]
+                items = float(n[number]), float(spread @ spread)
+                variance, degrees = cr2(np.bincount(own), np.bincount(own, spread), items)
                 squares[number], freedom[number] = variance / n[number] ** 2, max(1.0, degrees)
         # Differences that are meant to be equal leave rounding errors.
         dust = 1e-12 * max(1.0, float(np.abs(first).max()), float(np.abs(second).max()))

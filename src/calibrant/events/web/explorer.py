@@ -189,8 +189,8 @@ class Explorer:
     Examples
     --------
     >>> from calibrant.data import event_store
-    >>> print(Explorer(event_store("reuters-21578")).country("IRN", by="year").series.overall.count)
-    13.16 [11, 15]
+    >>> round(float(Explorer(event_store("reuters-21578")).country("IRN", by="year").series.overall.count), 2)
+    13.16
     """
 
     def __init__(
