@@ -39,6 +39,7 @@ from calibrant.verbs.executors import workers_of
 
 SHOWN = 5
 CHANGED = "from the store in date, title or text; the store keeps the earlier version: use a new store"
+ONE_TREE = "`--trees sampled` includes the uncertainty of the parser, and takes about twice as long."
 FEWEST_KNOWN = 0.5  # of the words of a text; 99 % of English news have more, other languages at most 0.25
 FOREIGN = (
     "words of which the English models know less than half; they may be in another language or of another "
@@ -291,6 +292,7 @@ def extract_events(
         notes = [f"{name} {problem}" for name in writer.put_aside]
     notes = [
         *filter(None, [columns]),
+        *[ONE_TREE] * (settings.parser == ENGLISH and settings.trees != SAMPLED),
         training_note(settings.coref, prepared.trained_on, settings.parser),
         *notes,
         *done.notes(),
