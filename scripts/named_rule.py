@@ -66,7 +66,9 @@ def scores(path: str) -> pd.DataFrame:
         parsed = extractor._may_count(item)
         document = extractor.parsed(item)[0] if parsed else None
         found: dict[str, dict[str, float]] = {}
-        for name, rules in RULES_READ.items() if document is not None else ():
+        for name, rules in RULES_READ.items():
+            if document is None:
+                break
             events = extract(document, posterior, extractor.lexicon, rules, samples=100, seed=0)
             if events is not None:
                 for country, share in zip(events.countries, events.bits.mean(axis=0), strict=True):
@@ -119,7 +121,8 @@ class Sample:
             .estimates[0]
             .share
         )
-        return float(share.estimate), float(share.low), float(share.high)
+        low, high = share.low, share.high
+        return float(share), -span if low is None else low, span if high is None else high
 
     def ratio(self, above: np.ndarray, below: np.ndarray) -> tuple[float, float, float]:
         """Return a ratio of two means; its interval has the ratios for which a difference may be 0 (Fieller).

@@ -100,8 +100,8 @@ def cell(kind: str, readings: int, count: int) -> dict[str, float]:
                     if not caution:
                         misses.append(not hit)
                     if name == "all":
-                        sd = np.sqrt(row.model / 4)
-                        alone.append(abs(row.model - right) <= 1.96 * sd)
+                        model = row.model or 0.0
+                        alone.append(abs(model - right) <= 1.96 * np.sqrt(model / 4))
     result = {name: 100 * float(np.mean(values)) for name, values in hits.items()}
     result |= {f"{name} warned": 100 * float(np.mean(values)) for name, values in warned.items()}
     return result | {

@@ -152,7 +152,7 @@ BUDGET = {
     "_parallel": 75,
     "_special": 85,
     "_version": 3,
-    "cli": 2441,
+    "cli": 2442,
     "data": 259,
     "demo": 639,
     "estimation": 15863,

@@ -593,7 +593,9 @@ def _trees() -> Calls:
         "DependencyPosterior.label_marginals": lambda: made.label_marginals(1),
         "DependencyPosterior.log_probability": lambda: made.log_probability(HEADS),
         "DependencyPosterior.best_labels": lambda: made.best_labels(HEADS),
-        "DependencyPosterior.arc_probabilities": lambda: made.arc_probabilities(HEADS, made.best_labels(HEADS)),
+        "DependencyPosterior.arc_probabilities": lambda: made.arc_probabilities(
+            HEADS, made.best_labels(HEADS)
+        ),
         "DependencyPosterior.sample": lambda: made.sample(3, seed=1),
         "DependencyPosterior.sample_labels": lambda: made.sample_labels(HEADS, seed=1),
         "DependencyPosterior.subtree_probability": lambda: made.subtree_probability(0, [2, 3]),

@@ -46,7 +46,8 @@ SECTIONS = {
         "transport_from", "label_range", "effects", "at",
         "against", "reference", "alpha", "epsilon", "restart", "cluster_size", "label_correlation", "beta",
         "with_text", "verbs", "columns", "rates", "ontonotes", "ptb", "nyt", "train",
-        "floor", "dev_arcs", "previous", "round", "threads", "workers", "executor", "engine", "since", "until",
+        "floor", "dev_arcs", "previous", "round", "threads", "workers", "executor", "engine",
+        "since", "until",
     ),
 }  # fmt: skip
 # Parameters of verbs that the command line sets itself, or from several options.

@@ -117,8 +117,8 @@ def judge(
         Column of clusters of dependent prompts. None: ``cluster``, if there is one; else each prompt is a
         cluster.
     run
-        Column that numbers a system's answers to the same prompt. None: ``run``, if there is one; else it has
-        one answer.
+        Column with the number of each of a system's answers to the same prompt. None: ``run``, if there is
+        one; else it has one answer.
     power
         Power for which the labels needed are computed, in (0, 1).
     level
