@@ -414,3 +414,21 @@ def test_bad_input_is_one_line(run: Run, tmp_path: Path, text: str, given: list[
     (tmp_path / "d.csv").write_text(f"item,score,model,gap,q_a,q_b\n{rows}", encoding="utf-8")
     (tmp_path / "l.csv").write_text(text, encoding="utf-8")
     run("estimate", tmp_path / "d.csv", "--labels", tmp_path / "l.csv", *given).refused(message)
+
+
+def test_grades_of_groups_of_which_one_has_no_labels_have_its_reason_and_no_total() -> None:
+    rng = np.random.default_rng(0)
+    grade = rng.integers(1, 6, 900)
+    rows = np.concatenate([rng.choice(300, 12, replace=False), 600 + rng.choice(300, 60, replace=False)])
+    found = estimation.corrected_means(
+        grade + rng.normal(size=900),
+        rows,
+        grade[rows],
+        label_range=(1.0, 5.0),
+        periods=np.repeat(["a", "b", "c"], 300),
+    )
+    shares = {row.period: row.share for row in found.estimates if row.method == "labels"}
+    assert shares["a"].low is not None
+    assert shares["b"].estimate is None
+    assert shares["c"].low is not None
+    assert "some groups have no labels" in str(shares["all"].reason)

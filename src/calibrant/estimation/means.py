@@ -402,7 +402,7 @@ def mean_of(job: _Job, number: int | None, factor: float) -> Mean:
     influence = share * (x - excess) * np.sqrt(labeled.spared)
     if labeled.stratum is not None:  # a fixed number of draws
         count = np.bincount(labeled.stratum)
-        center = np.bincount(labeled.stratum, influence) / count
+        center = np.bincount(labeled.stratum, influence) / np.maximum(1, count)
         left = np.where(labeled.spared > 0, influence - center[labeled.stratum], 0.0)
         influence = left * np.sqrt(count / np.maximum(1, count - 1))[labeled.stratum]
     sizes, sums = (np.bincount(labeled.unit, one).astype(np.float64) for one in (share, influence))
