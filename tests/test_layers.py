@@ -157,7 +157,7 @@ BUDGET = {
     "demo": 639,
     "estimation": 15863,
     "evaluation": 15086,
-    "events": 10317,
+    "events": 10321,
     "exceptions": 157,
     "io": 12805,
     "lazy": 64,

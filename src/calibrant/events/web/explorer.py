@@ -510,6 +510,7 @@ class Explorer:
             first=str(days[0]) if len(days) else None,
             last=str(days[-1]) if len(days) else None,
             samples=self._store.sample_count,
+            sampled=self._store.sampled,
             level=LEVEL,
             recalibrated=self._recalibrator is not None,
             labels_warning=self._caution,

@@ -104,6 +104,8 @@ class About:
         Days of the first and last document; None in an empty store.
     samples
         Samples per document.
+    sampled
+        What the samples of a document differ in, such as "trees and entities".
     level
         Coverage of all intervals.
     recalibrated
@@ -127,6 +129,7 @@ class About:
     first: str | None
     last: str | None
     samples: int
+    sampled: str
     level: float
     recalibrated: bool
     labels_warning: str | None
