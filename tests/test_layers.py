@@ -155,7 +155,7 @@ BUDGET = {
     "cli": 2442,
     "data": 259,
     "demo": 639,
-    "estimation": 15863,
+    "estimation": 15865,
     "evaluation": 15086,
     "events": 10321,
     "exceptions": 157,

@@ -312,9 +312,9 @@ def _check_once(rows: FoundColumns) -> None:
         message = f"{parts['system']} has two scores for prompt {parts['item']}"
         message += f", run {parts['run']}" if "run" in parts else ""
         hint = (
-            "keep one row per system, prompt and run: number several runs in a column `run`; rows of several "
+            "keep one row; name the column that tells several runs apart with `run`, or several annotators "
         )
-        hint += "annotators need a column `annotator`"
+        hint += "with `annotator`"
         raise rows.error(row, message, hint, "duplicate", part="item")
     _check_clusters(rows)
 

@@ -258,7 +258,9 @@ def _compared(rows: FoundColumns) -> tuple[tuple[str, ...], Integers, Integers]:
             f"{shown(names[first[row]])} and {shown(names[second[row]])} are compared twice, in one order"
         )
         message += f", on prompt {shown(rows.names['item'][rows['item'][row]])}"
-        hint = "keep one row per prompt and order, or number several runs in a column `run`"
+        hint = (
+            "keep one row per prompt and order, or name the column that tells several runs apart with `run`"
+        )
         raise rows.error(row, message, hint, "duplicate", part="item")
     return names, first, second
 
