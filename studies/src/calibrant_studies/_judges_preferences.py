@@ -97,7 +97,7 @@ def preference_tables(found: Sequence[Preferences], seed: int, draws: int = DRAW
     gaps: list[Row] = []
     lengths: list[Row] = []
     for one in found:
-        number = len(one.systems)
+        number, prompts = len(one.systems), len(one.label[0])
         pairs = list(combinations(range(number), 2))
         first, second = np.array(pairs).T
         truth, judge = (
@@ -109,7 +109,7 @@ def preference_tables(found: Sequence[Preferences], seed: int, draws: int = DRAW
             ends = np.full((draws, len(truth), len(METHODS), 2), np.nan)
             silent = np.zeros((draws, len(truth)), bool)
             for draw in range(draws):
-                items = rng.integers(0, one.label.shape[1], one.label.shape[1])
+                items = rng.integers(0, prompts, prompts)
                 result = judged_systems(drawn_table(one.systems, one.judge, one.label, items, labels))
                 for system in result.systems:
                     place = one.systems.index(system.system)
@@ -145,9 +145,7 @@ def preference_tables(found: Sequence[Preferences], seed: int, draws: int = DRAW
                     names = (one.systems[k] for k in pairs[place - number])
                     rest = dict(zip(("first", "second"), names, strict=True))
                     gaps.append({"judge": one.judge_name, **rest, **numbers})
-        whole = drawn_table(
-            one.systems, one.judge, one.label, np.arange(one.label.shape[1]), one.label.shape[1]
-        )
+        whole = drawn_table(one.systems, one.judge, one.label, np.arange(prompts), prompts)
         [slope] = judge_bias(whole, {"length": one.longer.ravel().astype(str)})
         lengths.append(
             {
