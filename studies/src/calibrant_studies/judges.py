@@ -1,7 +1,8 @@
 """Judge models on real answers: which system they prefer, and what labels say.
 
 A small judge model scored answers of four systems to prompts of Chatbot Arena, and a large one some of them.
-In SummEval, three experts and six models graded the summaries of 16 systems of the same 100 articles.
+In SummEval, three experts and six models graded the summaries of 16 systems of the same 100 articles. In
+AlpacaEval, cheap judges and a better one compared the answers of six systems with those of a reference.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from calibrant.evaluation.significance import paired_t_test
 from calibrant.metrics.multiplicity import adjusted_p_values
 from calibrant.records import Quantity
 from calibrant.seeds import generator_of
+from calibrant_studies import _judges_preferences as preferred
 from calibrant_studies._base import Finding, Row, Study, digest
 from calibrant_studies._verdicts import below
 from calibrant_studies.arrays import Floats, Integers
@@ -40,7 +42,7 @@ EXPERTS = ("e0", "e1", "e2")
 LOW, HIGH = 1.0, 5.0
 DRAWN, LABELS, REPLICATIONS = 600, (30, 100, 300), 20
 SHOWN = ("right", "wrong", "undecided")
-METHODS = ("judge alone", "labels alone", "corrected")
+METHODS = preferred.METHODS
 LEVEL = 0.05
 # Mean residual of `unhelpful` in the documentation of the data's source, whose map is another one.
 PUBLISHED = "-0.331 [-0.403, -0.259]"
@@ -69,9 +71,9 @@ def run(*, data: Path | None = None, seed: int = SEED) -> Study:
     Parameters
     ----------
     data
-        Folder that has ``judged-arena/`` and ``model-annotators/``.
+        Folder that has ``judged-arena/``, ``model-annotators/`` and ``alpaca-eval/``.
     seed
-        Seed of the articles that are drawn.
+        Seed of the articles and prompts that are drawn.
 
     Returns
     -------
@@ -103,6 +105,7 @@ def run(*, data: Path | None = None, seed: int = SEED) -> Study:
         "labels": labels_rows(drawn),
         "coverage": coverage_rows(drawn),
         "systems": [systems_row(one) for one in graded],
+        **preferred.preference_tables(preferred.preferences(required(data, preferred.FILE)), seed),
     }
     return Study(
         name="judges",
@@ -116,6 +119,7 @@ def run(*, data: Path | None = None, seed: int = SEED) -> Study:
             "replications": REPLICATIONS,
             "articles drawn": DRAWN,
             "margin": MARGIN,
+            "draws of prompts": preferred.DRAWS,
         },
         findings=tuple(findings(tables)),
         tables=tables,
@@ -125,7 +129,10 @@ def run(*, data: Path | None = None, seed: int = SEED) -> Study:
 def sources(data: Path) -> list[Path]:
     """Every file that the study reads."""
     parts = ["base.fresh", *(f"{name}.{part}" for name in CANDIDATES for part in ("fresh", "probe"))]
-    return [required(data, file) for file in (*(f"{ARENA}/{part}.csv.gz" for part in parts), GRADES)]
+    return [
+        required(data, file)
+        for file in (*(f"{ARENA}/{part}.csv.gz" for part in parts), GRADES, preferred.FILE)
+    ]
 
 
 def arena(data: Path) -> JudgedSystems:
@@ -260,19 +267,7 @@ def pairs_row(one: Grades) -> Row:
 
 def table_of(one: Grades, articles: Integers, labels: int) -> JudgedTable:
     """Return a table of these articles, of which the first have labels for all systems."""
-    number = len(articles)
-    known = one.label[:, articles].copy()
-    known[:, labels:] = np.nan
-    systems = len(one.systems)
-    return JudgedTable(
-        one.systems,
-        np.repeat(np.arange(systems), number),
-        np.tile(np.arange(number), systems),
-        one.judge[:, articles].ravel(),
-        known.ravel(),
-        low=LOW,
-        high=HIGH,
-    )
+    return preferred.drawn_table(one.systems, one.judge, one.label, articles, labels, low=LOW, high=HIGH)
 
 
 def systems_row(one: Grades) -> Row:
@@ -458,6 +453,30 @@ def findings(tables: Mapping[str, Sequence[Row]]) -> Iterator[Finding]:
             row["coverage"],
             *apart_by(row["coverage"], row["standard error"]),
             note=f"{row['without a warning']:.0f} % of the intervals have no warning",
+        )
+    for table, what in (("preferences", "win rates"), ("preference_pairs", "differences of win rates")):
+        for judge in dict.fromkeys(row["judge"] for row in tables[table]):
+            for labels in preferred.LABELS:
+                rows = [row for row in tables[table] if (row["judge"], row["labels"]) == (judge, labels)]
+                covers = [row["corrected: covers"] for row in rows]
+                alone = [row["judge alone: covers"] for row in rows]
+                ratio = [row["corrected: width"] / row["labels alone: width"] for row in rows]
+                yield Finding(
+                    f"{table}/{judge.replace(' ', '-')}/{labels}",
+                    f"{what}, judge {judge}, {labels} labels: intervals that contain the true value, %",
+                    float(np.mean(covers)),
+                    note=f"lowest {min(covers):.1f} %; judge alone {np.mean(alone):.1f} %; width "
+                    f"{np.mean(ratio):.2f} times that of labels alone",
+                )
+    for row in tables["lengths"]:
+        yield Finding(
+            f"length/{row['judge'].replace(' ', '-')}",
+            f"error of the judge {row['judge']} per standard deviation of the difference of lengths",
+            row["error"],
+            row["error, low"],
+            row["error, high"],
+            note=f"a standard deviation is {row['standard deviation of the difference, characters']:.0f} "
+            "characters",
         )
 
 

@@ -74,7 +74,7 @@ def test_studies_read_the_data_sets_that_name_them() -> None:
         "networks": _networks_data.sources(data),
         "hacking": [data / "model-labels/a"],
         "protocol": [data / "crowd-labels/a", data / "wnut17/a"],
-        "judges": [data / "judged-arena/a", data / "model-annotators/a"],
+        "judges": [data / f"{name}/a" for name in ("judged-arena", "model-annotators", "alpaca-eval")],
         "trees": [data / file for file in trees.FILES.values()],
     }
     for study, paths in reads.items():
@@ -91,7 +91,7 @@ def test_studies_read_the_data_sets_that_name_them() -> None:
 
 
 def test_a_wrong_name_lists_the_right_ones() -> None:
-    with pytest.raises(InputError, match="there is no data set 'ewt': use one of conll2000, crowd-labels"):
+    with pytest.raises(InputError, match="there is no data set 'ewt': use one of alpaca-eval, conll2000"):
         data_set("ewt")
 
 

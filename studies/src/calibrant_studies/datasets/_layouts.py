@@ -13,7 +13,7 @@ import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from calibrant_studies.datasets._judges import annotated, judged
+from calibrant_studies.datasets._judges import annotated, judged, preferred
 from calibrant_studies.datasets._nli import chaos, logits
 from calibrant_studies.datasets._reuters import stories
 
@@ -94,5 +94,8 @@ def answers(paths: Sequence[Path], *, names: Sequence[str]) -> bytes:
 
 LAYOUTS: Mapping[str, Callable[..., bytes]] = {
     function.__name__: function
-    for function in (joined, lines, member, tagged, folds, reuters, logits, chaos, answers, judged, annotated)
+    for function in (
+        *(joined, lines, member, tagged, folds, reuters),
+        *(logits, chaos, answers, judged, annotated, preferred),
+    )
 }
