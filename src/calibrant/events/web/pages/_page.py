@@ -105,7 +105,7 @@ class About:
     samples
         Samples per document.
     sampled
-        What the samples of a document differ in, such as "trees and entities".
+        Parts in which the samples of a document differ, such as "trees and entities".
     level
         Coverage of all intervals.
     recalibrated
