@@ -71,7 +71,7 @@ said=$("$bin/calibrant" events run news -o raw --workers 1 2>&1) && { echo "raw 
 "$away/venv/bin/python" -m pip install --quiet --no-deps --no-index "$away"/dist/calibrant-english/*.whl
 install events.lock --extra spacy # the extra events, without the models, which no index has yet
 "$bin/calibrant" events run news -o raw --workers 1 | tail -n 1
-"$bin/calibrant" events table raw --by year | grep ISR
+"$bin/calibrant" events table raw --by year | grep Israel
 printf 'item,annotator,label\n1,a,x\n1,b,x\n2,a,x\n2,b,y\n3,a,y\n3,b,y\n' >labels.csv
 "$bin/calibrant" agree labels.csv | head -n 1
 "$bin/calibrant" estimate "$("$bin/python" -I -c "import calibrant.data as d; print(d.predictions('dated', 'naive-bayes'))")" |
