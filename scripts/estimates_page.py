@@ -220,7 +220,7 @@ the simulation; *significantly below* is more than two standard errors below 93 
 MIDDLE = """
 The script of its name writes each page, such as `python scripts/estimate_coverage.py`. \
 `python scripts/estimates_page.py` writes this page from the three. [Groups, differences and \
-trends](group_coverage.md) and [label shift](label_shift_coverage.md) have summaries of their own.
+trends](group_coverage.md) and [label shift](label_shift_coverage.md) begin with their summaries.
 
 ## Widths beside ppi_py: means
 
