@@ -45,7 +45,7 @@ COMMANDS = [
     "fit weights.csv -o fitted.json",
     "measure renamed.csv --score rate",
     "measure wide.csv --form wide --cluster item",
-    "fit renamed.csv -o fitted.json --score prob",
+    "fit renamed.csv -o fitted.json --score rate",
     "apply map.json renamed.csv --score rate -o applied.csv",
     "apply map.json binary.csv -o applied.csv",
     "apply class-map.json classes.csv -o 'new table.jsonl'",
