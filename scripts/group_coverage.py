@@ -241,7 +241,8 @@ def class_corpus(hits: Hits, place: Place, rng: np.random.Generator) -> None:
         aim, name = float(np.mean(truth == number)), "rare class" if number == 3 else "other classes"
         add(hits, name, one.share, aim, bool(one.few_warning))
         ends = one.simultaneous
-        joint = joint and ends is not None and ends.low <= aim <= ends.high  # type: ignore[operator]
+        low, high = (None, None) if ends is None else (ends.low, ends.high)
+        joint = joint and low is not None and high is not None and low <= aim <= high
     hits["all classes"].append((float(joint), np.nan, 0.0))
 
 
