@@ -53,7 +53,6 @@ class Wrong(NamedTuple):
     why: str
 
 
-JOINED = "another country joined: merging"
 PRONOUN = "it or they"
 NAME = "a short name for a long one"
 MODIFIER = "a place or a name taken for belonging"
@@ -83,14 +82,6 @@ DOUBTFUL = (
         "no",
         MODIFIER,
         "sanctions against the country kill; they are those of others",
-    ),
-    Doubtful(
-        "socialist-worker",
-        "2001/377/377_16_Israel",
-        "ISR",
-        "yes",
-        JOINED,
-        "the agent is certain; in half of the samples its long chain holds a mention of others",
     ),
     Doubtful(
         "socialist-worker",
@@ -149,28 +140,12 @@ DOUBTFUL = (
         "they are three services joined by and; the model has each alone",
     ),
     Doubtful(
-        "current-events",
-        "2023-04-27.05",
-        "IRN",
-        "yes",
-        JOINED,
-        "the agent is certain; another country's navy is sometimes joined to it",
-    ),
-    Doubtful(
         "reuters-21578",
         "13749",
         "IRQ",
         "yes",
         PRONOUN,
         "a state, then it in the same sentence; the name of a war with both countries competes",
-    ),
-    Doubtful(
-        "reuters-21578",
-        "10647",
-        "IRN",
-        "yes",
-        JOINED,
-        "the agent is certain, as a claim of the enemy; the enemy's name joins it",
     ),
     Doubtful(
         "reuters-21578",
@@ -186,26 +161,26 @@ PLACE = "the country is where it happened"
 NATURE = "no person does it"
 WORDS = "words, wishes or figures of speech"
 PARSE = "parse"
-OTHER = "a name of something else"
-# Documents and countries drawn at random from those of at least 0.9 in an earlier run; all still have 0.9.
+# Documents and countries drawn at random from those of at least 0.9.
 READ = Path(__file__).parent / "shipped" / "events-read.json"
 # By rules that counted places. Its errors were used to correct the rules, so it cannot test the new rules.
 EARLIER = {"socialist-worker": 32, "current-events": 36, "reuters-21578": 21}
 WRONG = (
-    Wrong("socialist-worker", "2002-2/425/425_01_BushWantsWar", "IRQ", PARSE),
-    Wrong("socialist-worker", "2002-2/429/429_09_Friedman", "IGOUNO", WORDS),
-    Wrong("socialist-worker", "2005-2/553/553_12_AntiImmigrant", "USA", WORDS),
-    Wrong("socialist-worker", "2006-2/606/606_05_Toll", "IRQ", PARSE),
-    Wrong("socialist-worker", "2007-2/638/638_07_Pakistan", "PAK", PARSE),
-    Wrong("current-events", "2003-08-20.08", "PAK", PLACE),
-    Wrong("current-events", "2004-08-22.02", "CHN", WORDS),
-    Wrong("current-events", "2014-08-31.03", "IRQ", OTHER),
-    Wrong("current-events", "2022-02-20.04", "RUS", WORDS),
-    Wrong("current-events", "2025-06-11.03", "PSE", PARSE),
+    Wrong("socialist-worker", "2001/373/373_03_FreeMarket", "IGOUNO", WORDS),
+    Wrong("socialist-worker", "2001/383/383_08_LiesSpiesTricks", "USA", WORDS),
+    Wrong("socialist-worker", "2003-1/448/448_01_USWarCrimes", "IRQ", WORDS),
+    Wrong("socialist-worker", "2004-1/497/497_01_OilAndEmpire", "USA", PARSE),
+    Wrong("socialist-worker", "2005-1/543/543_06_WarOnTrial", "IRQ", PARSE),
+    Wrong("socialist-worker", "2006-2/598/598_09_FirstShot", "GBR", WORDS),
+    Wrong("current-events", "2005-11-19.04", "NPL", PLACE),
+    Wrong("current-events", "2006-06-03.02", "IRN", NATURE),
+    Wrong("reuters-21578", "2992", "USA", WORDS),
     Wrong("reuters-21578", "5275", "CHN", PLACE),
-    Wrong("reuters-21578", "6397", "JPN", NATURE),
+    Wrong("reuters-21578", "7628", "JPN", WORDS),
+    Wrong("reuters-21578", "10395", "GRC", WORDS),
+    Wrong("reuters-21578", "12409", "USA", WORDS),
     Wrong("reuters-21578", "14419", "IND", PARSE),
-    Wrong("reuters-21578", "14853", "THA", WORDS),
+    Wrong("reuters-21578", "16366", "IRN", WORDS),
 )
 
 
@@ -254,7 +229,7 @@ def sure_rows(stores: Mapping[str, EventStore]) -> list[Row]:
                 "low": float(low[0]),
                 "high": float(high[0]),
                 "right with places": EARLIER[corpus],
-                **{why: whys.count(why) for why in (PLACE, NATURE, WORDS, PARSE, OTHER)},
+                **{why: whys.count(why) for why in (PLACE, NATURE, WORDS, PARSE)},
             }
         )
     return rows
