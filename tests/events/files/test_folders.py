@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyarrow import feather
 from pyarrow import parquet as pq
 
 from calibrant.events import check_dated, iter_dated
@@ -67,6 +68,16 @@ def test_a_table_has_one_document_per_row(tmp_path: Path, name: str) -> None:
     assert short(path) == [("a", "2001-09-11", "They left."), ("b", "2001-09-12", "No.")]
     assert check_dated(path) == 2
     assert layout_note(path, Layout()) is None
+
+
+def test_times_that_python_cannot_hold_are_read_or_named(tmp_path: Path) -> None:
+    """A time in nanoseconds is a date; a day of the year 2,941,764 is none."""
+    path, text = tmp_path / "a.arrow", ["They left.", "No."]
+    feather.write_feather(pa.table({"text": text, "date": pa.array([1, 2], pa.timestamp("ns"))}), path)
+    assert [document.date for document in iter_dated(path)] == [date(1970, 1, 1)] * 2
+    feather.write_feather(pa.table({"text": text, "date": pa.array([1, 2**30], pa.date32())}), path)
+    with pytest.raises(InputError, match=r"a.arrow, row 2, column date: .* is not a date"):
+        list(iter_dated(path))
 
 
 def test_columns_are_found_by_usual_names_and_by_options(tmp_path: Path) -> None:

@@ -159,12 +159,12 @@ def iter_table(path: str | os.PathLike[str], layout: Layout) -> Iterator[DatedTe
 
 def _rows(batch: Any, names: Sequence[str], file: str, first: int) -> Iterator[dict[str, Any]]:
     """Yield the values of each row by column, as Python's texts, numbers and days."""
-    from calibrant.io.columns import Column
+    from calibrant.io.columns import Column, objects
 
     columns = []
     for name in names:
         column = Column(batch.column(batch.schema.get_field_index(name)), file, name, first)
-        columns.append(column.values.to_pylist())
+        columns.append(objects(column.values))
     for values in zip(*columns, strict=True):
         yield dict(zip(names, values, strict=True))
 
