@@ -161,7 +161,7 @@ def _relations(row: Row) -> Row:
         "mentions": f"{row['mentions']:.1f}",
         "proportion": f"{row['share']:.3f}",
         "governed by a verb of the rules": f"{row['acting']:.1f}",
-        "governors": row["governors"],
+        "governors": f"`{row['governors']}`",  # words of the texts
     }
 
 

@@ -71,7 +71,7 @@ def test_a_table_has_one_document_per_row(tmp_path: Path, name: str) -> None:
 
 
 def test_times_that_python_cannot_hold_are_read_or_named(tmp_path: Path) -> None:
-    """A time in nanoseconds is a date; a day of the year 2,941,764 is none."""
+    """A time in nanoseconds is a date; no date has the year 2,941,764."""
     path, text = tmp_path / "a.arrow", ["They left.", "No."]
     feather.write_feather(pa.table({"text": text, "date": pa.array([1, 2], pa.timestamp("ns"))}), path)
     assert [document.date for document in iter_dated(path)] == [date(1970, 1, 1)] * 2
