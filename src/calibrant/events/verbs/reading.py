@@ -56,7 +56,7 @@ def document_scores(store: str | os.PathLike[str] | EventStore, country: str) ->
     >>> from calibrant.data import event_store
     >>> table = document_scores(event_store("reuters-21578"), "Iran")
     >>> table.num_rows, round(sum(table["score"].to_pylist()), 2)
-    (21578, 13.16)
+    (21578, 14.47)
     """
     opened = store if isinstance(store, EventStore) else EventStore(store)
     counts = opened.counts()

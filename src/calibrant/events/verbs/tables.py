@@ -186,7 +186,7 @@ def event_table(
     >>> from calibrant.data import event_store
     >>> row = event_table(event_store("reuters-21578"), by="year").counts[0]
     >>> row.country, row.period, round(row.count.estimate, 1), row.count.low, row.count.high, row.best
-    ('IRN', '1987', 13.2, 11.0, 15.0, 13)
+    ('IRN', '1987', 14.5, 14.0, 16.0, 14)
     """
     one_of(interval, INTERVALS, "interval")
     one_of(count, COUNTED, "count")

@@ -49,7 +49,7 @@ def uncertain_documents(
     >>> from calibrant.data import event_store
     >>> uncertain = uncertain_documents(event_store("reuters-21578"), most=1).documents
     >>> [(row.id, row.date, row.country, row.probability) for row in uncertain]
-    [('13749', '1987-04-07', 'IRQ', 0.49)]
+    [('13749', '1987-04-07', 'IRQ', 0.44)]
     """
     positive_integer(most, "most")
     opened = store if isinstance(store, EventStore) else EventStore(store)

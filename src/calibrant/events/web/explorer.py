@@ -190,7 +190,7 @@ class Explorer:
     --------
     >>> from calibrant.data import event_store
     >>> round(float(Explorer(event_store("reuters-21578")).country("IRN", by="year").series.overall.count), 2)
-    13.16
+    14.47
     """
 
     def __init__(
