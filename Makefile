@@ -31,6 +31,8 @@ $(READY): requirements/dev.lock pyproject.toml english/pyproject.toml studies/py
 demo: $(READY) ## the main job end to end, on predictions that ship with the package
 	$(BIN)/calibrant demo
 
+test test-all: export OPENBLAS_NUM_THREADS ?= 1 # the workers have the processors
+
 test: $(READY) ## tests and every example of the documentation; a few minutes
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
 

@@ -11,7 +11,7 @@ venv=$root/.cache/spark
 if [ ! -e "$venv/ready" ] || [ pyproject.toml -nt "$venv/ready" ]; then
     mkdir -p .cache
     "$(scripts/find-python.sh)" -m venv --clear "$venv"
-    "$venv/bin/python" -m pip install --quiet --editable '.[duckdb,spark]' 'pandas<3' polars pytest hypothesis
+    "$venv/bin/python" -m pip install --quiet --editable '.[duckdb,plots,spark]' 'pandas<3' polars pytest hypothesis
     touch "$venv/ready"
 fi
 # Its warnings, and those of its Python for the libraries of Spark, are not ours.

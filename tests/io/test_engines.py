@@ -388,6 +388,8 @@ def test_the_rows_of_duckdb_come_while_it_computes_them() -> None:
 def test_few_rows_of_a_lazy_frame_are_in_memory(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(frames, "KEPT", 100)
     monkeypatch.setattr(frames.FrameTable, "_collect", None)  # the whole frame
+    if engine == "polars" and not hasattr(pytest.importorskip("polars").LazyFrame, "collect_batches"):
+        pytest.skip("this Polars collects the whole frame")
     pairs = table(np.linspace(0, 1, 2000))
     batches = open_predictions(lazy(engine, pairs)).batches(500)
     sizes = [len(batch) for batch in batches]

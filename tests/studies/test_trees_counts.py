@@ -51,6 +51,7 @@ LEMMAS = Lemmas({"VERB": {"sees": "see"}}, {})
 
 @pytest.fixture(scope="module")
 def models() -> counts.Models:
+    pytest.importorskip("spacy")
     parser, tagger, _ = trained_on_predicted_tags(DependencyModel(bits=14, epochs=2), treebank(60), 2)
     english = EnglishParser(tagger, tagger, parser, LEMMAS)
     return counts.Models(tagger, parser, english, open_model("litbank")[0])

@@ -119,8 +119,12 @@ class FrameTable:
 
         if self._collected is None or self._collected.column_names != columns:
             chosen = self._frame.select(columns)
-            lazy = isinstance(chosen, nw.LazyFrame)
-            self._collected = arrow_table(chosen.collect(backend="pyarrow") if lazy else chosen, self.name)
+            if isinstance(chosen, nw.LazyFrame):
+                try:
+                    chosen = chosen.collect(backend="pyarrow")
+                except Exception as error:
+                    raise failure(self._frame, "sending rows", error).at(file=self.name) from error
+            self._collected = arrow_table(chosen, self.name)
         return self._collected
 
 

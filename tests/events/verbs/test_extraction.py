@@ -348,6 +348,7 @@ def test_documents_with_the_text_of_another_are_noted(tmp_path: Path, coref: Pat
     note = "2 documents have the same text as an earlier one; each counts separately: "
     (noted,) = [each for each in found.notes if note in each]
     assert noted.count("again-") == 2
+    pytest.importorskip("spacy")
     (tmp_path / "empty.jsonl").write_text(
         "".join(f'{{"id": {number}, "date": "2003-03-01", "text": ""}}\n' for number in range(3))
     )
