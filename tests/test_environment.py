@@ -86,10 +86,10 @@ def test_workers_run_no_file_of_the_working_directory(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("MPLBACKEND", "module://matplotlib_inline.backend_inline"),
+        pytest.param("MPLBACKEND", "module://matplotlib_inline.backend_inline", marks=pytest.mark.slow),
         ("MPLBACKEND", "nonsense"),
         ("SOURCE_DATE_EPOCH", "nonsense"),
-        ("SOURCE_DATE_EPOCH", "99999999999999999999"),
+        pytest.param("SOURCE_DATE_EPOCH", "99999999999999999999", marks=pytest.mark.slow),
         ("SOURCE_DATE_EPOCH", "0"),
     ],
 )

@@ -159,7 +159,7 @@ BUDGET = {
     "evaluation": 15086,
     "events": 10321,
     "exceptions": 157,
-    "io": 12805,
+    "io": 12809,
     "lazy": 64,
     "metrics": 10657,
     "outputs": 75,

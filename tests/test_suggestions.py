@@ -61,7 +61,7 @@ COMMANDS = [
     "coref pairs posteriors.jsonl -o pairs.csv",
     "events run events.conllu -o new.store --coref coref.model --workers 1",
 ]
-QUICK = ("measure", "apply", "plan", "convert", "spans", "fit wide.csv", "fit tally")
+QUICK = ("measure", "apply", "plan", "convert", "spans", "fit tally")
 ONE_FILE = {
     **dict.fromkeys(("parts", "parts/*.parquet"), "parts/1.parquet"),
     "tally.parquet": "binary.csv",  # that was tallied

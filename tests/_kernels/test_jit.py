@@ -283,6 +283,7 @@ print("numba" in sys.modules, file=sys.stderr)
 """
 
 
+@pytest.mark.slow
 def test_maps_curves_and_differences_of_few_pairs_are_the_same_to_the_same_bit_without_numba() -> None:
     runs = [
         subprocess.run(

@@ -390,7 +390,7 @@ def test_rows_of_a_wide_table_stay_together_when_numbers_are_chosen() -> None:
     assert "over 400 clusters" in model.notes[0]
 
 
-@pytest.mark.parametrize("unit", ["cluster", "item"])
+@pytest.mark.parametrize("unit", [pytest.param("cluster", marks=pytest.mark.slow), "item"])
 def test_labels_of_one_item_stay_together_when_a_penalty_is_chosen(unit: str) -> None:
     rng = np.random.default_rng(0)
     logit = rng.normal(size=(120, 4))
